@@ -1,0 +1,65 @@
+package io.github.reactorratelimit;
+
+import java.math.BigInteger;
+import java.time.Duration;
+import java.util.Objects;
+
+/** Argument checks whose messages name the argument, its value and what would be accepted. */
+final class Checks {
+
+    /** Permits above this cannot be told apart in exact arithmetic at every tick. */
+    static final long MAX_PERMITS = 1L << 52;
+
+    /** A state that matters for longer than this cannot be given a TTL; a leap year still fits. */
+    static final Duration MAX_SPAN = Duration.ofDays(366);
+
+    private Checks() {}
+
+    static long permits(String name, long value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " must be positive, was " + value);
+        }
+        if (value > MAX_PERMITS) {
+            throw new IllegalArgumentException(name + " must be at most 2^52, was " + value);
+        }
+        return value;
+    }
+
+    static Duration period(String name, Duration value) {
+        Objects.requireNonNull(value, name);
+        if (value.isZero() || value.isNegative()) {
+            throw new IllegalArgumentException(name + " must be positive, was " + value);
+        }
+        if (value.compareTo(MAX_SPAN) > 0) {
+            throw new IllegalArgumentException(name + " must be at most 366 days, was " + value);
+        }
+        return value;
+    }
+
+    /** Refuses a bucket that needs more than {@link #MAX_SPAN} to fill. */
+    static void fillTime(String name, long capacity, long permits, Duration period) {
+        BigInteger fillNanos = BigInteger.valueOf(capacity)
+                .multiply(BigInteger.valueOf(period.toNanos()))
+                .divide(BigInteger.valueOf(permits));
+        if (fillNanos.compareTo(BigInteger.valueOf(MAX_SPAN.toNanos())) > 0) {
+            throw new IllegalArgumentException(name + " must refill within 366 days, but " + capacity + " at " + permits
+                    + " per " + period + " takes longer");
+        }
+    }
+
+    static int sharers(int n) {
+        if (n < 1) {
+            throw new IllegalArgumentException("n must be positive, was " + n);
+        }
+        return n;
+    }
+
+    static long shareOf(String name, long whole, int n) {
+        long share = whole / sharers(n);
+        if (share == 0) {
+            throw new IllegalArgumentException(
+                    name + " " + whole + " cannot be shared by " + n + ": each would get less than one permit");
+        }
+        return share;
+    }
+}

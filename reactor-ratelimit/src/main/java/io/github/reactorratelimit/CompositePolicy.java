@@ -1,0 +1,41 @@
+package io.github.reactorratelimit;
+
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * Several policies on one key: a request is allowed only if all of them allow it, and then all are
+ * debited in one atomic step. A denial costs nothing anywhere and {@linkplain Decision#policy()
+ * names} the policy that binds. Built by {@link Policies#all}.
+ *
+ * @param parts at least two policies, none of them a {@link ConcurrencyLimit} or composite
+ */
+public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitPolicy {
+
+    public CompositePolicy {
+        Objects.requireNonNull(parts, "parts");
+        parts = List.copyOf(parts);
+        if (parts.size() < 2) {
+            throw new IllegalArgumentException("parts must be at least two policies, was " + parts.size());
+        }
+        for (RateLimitPolicy part : parts) {
+            if (part instanceof ConcurrencyLimit) {
+                throw new IllegalArgumentException("parts must not hold a ConcurrencyLimit, whose permits come back by"
+                        + " release; apply it with a limitRate operator of its own");
+            }
+            if (part instanceof CompositePolicy) {
+                throw new IllegalArgumentException("parts must not hold a composite; list its parts instead");
+            }
+        }
+    }
+
+    @Override
+    public long capacity() {
+        return parts.stream().mapToLong(RateLimitPolicy::capacity).min().orElseThrow();
+    }
+
+    @Override
+    public CompositePolicy share(int n) {
+        return new CompositePolicy(parts.stream().map(part -> part.share(n)).toList());
+    }
+}

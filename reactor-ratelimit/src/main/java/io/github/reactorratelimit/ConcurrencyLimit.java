@@ -1,0 +1,46 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+
+/**
+ * At most {@code max} permits in flight: a permit comes back when the work that holds it ends
+ * (completes, fails or is cancelled).
+ *
+ * <p>It needs a release, so plain {@code tryAcquire} and {@code acquire} are refused. The operators
+ * and {@link RateLimiter#use} release by themselves; {@link RateLimiter#acquireLease} yields a {@link
+ * Lease} to release by hand. There is no retry-after: nobody knows when the work will end.
+ *
+ * @param max permits in flight
+ * @param lease how long a permit outlives a holder that died, in stores that are shared between
+ *     processes; leases are renewed while the holder lives. Of no effect in the local store.
+ */
+public record ConcurrencyLimit(long max, Duration lease) implements RateLimitPolicy {
+
+    /** How long a permit outlives a dead holder unless {@link #withLease(Duration)} says otherwise. */
+    public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
+
+    public ConcurrencyLimit {
+        Checks.permits("max", max);
+        Checks.period("lease", lease);
+    }
+
+    /** At most {@code max} permits in flight. */
+    public static ConcurrencyLimit of(long max) {
+        return new ConcurrencyLimit(max, DEFAULT_LEASE);
+    }
+
+    /** The same limit; permits of a dead holder come back after {@code lease}. */
+    public ConcurrencyLimit withLease(Duration lease) {
+        return new ConcurrencyLimit(max, lease);
+    }
+
+    @Override
+    public long capacity() {
+        return max;
+    }
+
+    @Override
+    public ConcurrencyLimit share(int n) {
+        return new ConcurrencyLimit(Checks.shareOf("max", max, n), lease);
+    }
+}

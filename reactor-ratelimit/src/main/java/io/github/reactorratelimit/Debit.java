@@ -1,0 +1,69 @@
+package io.github.reactorratelimit;
+
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * What one allowed request took: whose, how much, when, under which policy. A refund carries it, so
+ * that giving back never lifts a key above what it would have had the debit not happened. Made by a
+ * {@link RateLimitStore}; given back at most once.
+ */
+public final class Debit {
+
+    private final Object owner;
+    private final String key;
+    private final RateLimitPolicy policy;
+    private final long permits;
+    private final long atTick;
+    private final AtomicBoolean settled = new AtomicBoolean();
+
+    /**
+     * @param owner the {@link LimiterState} that made it; refunds anywhere else are refused
+     * @param key whose permits
+     * @param policy the whole policy the key had, composites included
+     * @param permits how many
+     * @param atTick the store's time of the debit, in the store's ticks
+     */
+    public Debit(Object owner, String key, RateLimitPolicy policy, long permits, long atTick) {
+        this.owner = Objects.requireNonNull(owner, "owner");
+        this.key = Objects.requireNonNull(key, "key");
+        this.policy = Objects.requireNonNull(policy, "policy");
+        this.permits = permits;
+        this.atTick = atTick;
+    }
+
+    /** The state this was taken from. */
+    public Object owner() {
+        return owner;
+    }
+
+    /** Whose permits. */
+    public String key() {
+        return key;
+    }
+
+    /** The policy the key had when it was debited. */
+    public RateLimitPolicy policy() {
+        return policy;
+    }
+
+    /** How many permits. */
+    public long permits() {
+        return permits;
+    }
+
+    /** When, in the ticks of the store that made it. */
+    public long atTick() {
+        return atTick;
+    }
+
+    /** True for the first caller only: whoever gets it gives the permits back. */
+    public boolean claim() {
+        return settled.compareAndSet(false, true);
+    }
+
+    @Override
+    public String toString() {
+        return "Debit of " + permits;
+    }
+}

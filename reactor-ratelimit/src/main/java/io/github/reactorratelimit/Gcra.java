@@ -1,0 +1,54 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+
+/**
+ * The generic cell rate algorithm: permits are spaced by {@code period / permits}, and up to {@code
+ * burst} of them may come early. In effect a token bucket of capacity {@code burst}, told by the
+ * time at which the next permit would be on schedule.
+ *
+ * <p>Worst case in any half-open window {@code W}: {@code burst + rate * W}.
+ *
+ * @param permits permits per period
+ * @param period the time in which {@code permits} become available
+ * @param burst permits that may be used at one instant by a key that was idle
+ */
+public record Gcra(long permits, Duration period, long burst) implements RateLimitPolicy {
+
+    public Gcra {
+        Checks.permits("permits", permits);
+        Checks.period("period", period);
+        Checks.permits("burst", burst);
+        Checks.fillTime("burst", burst, permits, period);
+    }
+
+    /** {@code permits} per {@code period}, with a burst of as many. */
+    public static Gcra of(long permits, Duration period) {
+        return new Gcra(permits, period, permits);
+    }
+
+    /** {@code permits} per second, with a burst of as many. */
+    public static Gcra perSecond(long permits) {
+        return of(permits, Duration.ofSeconds(1));
+    }
+
+    /** {@code permits} per minute, with a burst of as many. */
+    public static Gcra perMinute(long permits) {
+        return of(permits, Duration.ofMinutes(1));
+    }
+
+    /** The same rate with another burst. */
+    public Gcra withBurst(long burst) {
+        return new Gcra(permits, period, burst);
+    }
+
+    @Override
+    public long capacity() {
+        return burst;
+    }
+
+    @Override
+    public Gcra share(int n) {
+        return new Gcra(permits, period.multipliedBy(n), Checks.shareOf("burst", burst, n));
+    }
+}

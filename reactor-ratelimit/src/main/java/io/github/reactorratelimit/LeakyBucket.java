@@ -1,0 +1,73 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+
+/**
+ * A true queue: what arrives stands in line and leaves at a constant rate, one slot every {@code
+ * period / permits}; what finds the line full is denied. {@code tryAcquire} is allowed only if it
+ * would leave now. A request for {@code k} permits leaves at its slot, and the next slot is {@code k}
+ * intervals later.
+ *
+ * <p>Slots are never closer than one interval. An emission happens at its slot, or later by the
+ * lateness of the timer; the following slots do not move, so lateness never adds up. {@link
+ * #strictSpacing()} spaces from the actual emission instead and accepts the drift.
+ *
+ * @param permits permits per period
+ * @param period the time in which {@code permits} leave
+ * @param queueCapacity permits that may wait in line, and the most one request may ask for
+ * @param strict whether slots are spaced from the actual emission
+ */
+public record LeakyBucket(long permits, Duration period, long queueCapacity, boolean strict)
+        implements RateLimitPolicy {
+
+    /** Permits that may wait in line unless {@link #withQueue(long)} says otherwise. */
+    public static final long DEFAULT_QUEUE_CAPACITY = 1_000;
+
+    public LeakyBucket {
+        Checks.permits("permits", permits);
+        Checks.period("period", period);
+        Checks.permits("queueCapacity", queueCapacity);
+        Checks.fillTime("queueCapacity", queueCapacity, permits, period);
+    }
+
+    /** {@code permits} per {@code period}, a line of at most {@code queueCapacity} permits. */
+    public LeakyBucket(long permits, Duration period, long queueCapacity) {
+        this(permits, period, queueCapacity, false);
+    }
+
+    /** {@code permits} per {@code period}, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    public static LeakyBucket of(long permits, Duration period) {
+        return new LeakyBucket(permits, period, DEFAULT_QUEUE_CAPACITY);
+    }
+
+    /** {@code permits} per second, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    public static LeakyBucket perSecond(long permits) {
+        return of(permits, Duration.ofSeconds(1));
+    }
+
+    /** {@code permits} per minute, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    public static LeakyBucket perMinute(long permits) {
+        return of(permits, Duration.ofMinutes(1));
+    }
+
+    /** The same rate with a line of at most {@code queueCapacity} permits. */
+    public LeakyBucket withQueue(long queueCapacity) {
+        return new LeakyBucket(permits, period, queueCapacity, strict);
+    }
+
+    /** Emissions are never closer than one interval; a late timer delays all that follow. */
+    public LeakyBucket strictSpacing() {
+        return new LeakyBucket(permits, period, queueCapacity, true);
+    }
+
+    @Override
+    public long capacity() {
+        return queueCapacity;
+    }
+
+    @Override
+    public LeakyBucket share(int n) {
+        return new LeakyBucket(
+                permits, period.multipliedBy(n), Checks.shareOf("queueCapacity", queueCapacity, n), strict);
+    }
+}

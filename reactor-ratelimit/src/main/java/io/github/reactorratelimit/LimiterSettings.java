@@ -1,0 +1,27 @@
+package io.github.reactorratelimit;
+
+import java.util.Objects;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * What a store is told about a limiter when it opens its state.
+ *
+ * @param name the limiter's name, for errors and meters
+ * @param policy the policy of keys that have none of their own
+ * @param scheduler clock, timer and where waiters are signalled
+ * @param recorder told of waits and refunds by the store; of decisions by the limiter
+ * @param maxWaiters requests that may wait for one key at a time
+ */
+public record LimiterSettings(
+        String name, RateLimitPolicy policy, Scheduler scheduler, RateLimitRecorder recorder, int maxWaiters) {
+
+    public LimiterSettings {
+        Objects.requireNonNull(name, "name");
+        Objects.requireNonNull(policy, "policy");
+        Objects.requireNonNull(scheduler, "scheduler");
+        Objects.requireNonNull(recorder, "recorder");
+        if (maxWaiters < 1) {
+            throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import reactor.core.publisher.Mono;
+
+/**
+ * The keys of one limiter in a store: what a store implements. Arguments are checked and keys
+ * normalised by the caller, the limiter; permits lie between 1 and the policy's capacity.
+ *
+ * <p>Every method is non-blocking, does nothing before subscription, and asks anew on each one.
+ * After {@link #close()} everything signals {@link RateLimiterClosedException}.
+ */
+public interface LimiterState {
+
+    /** A wait without limit, as {@code maxWaitNanos}. */
+    long UNBOUNDED = Long.MAX_VALUE;
+
+    /**
+     * Takes the permits if that can be told and done at once, without waiting, allocating or a round
+     * trip. {@code false} means denied or not known here: ask {@link #evaluate} or {@link #await}.
+     * Never overtakes waiters.
+     */
+    boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits);
+
+    /** One atomic step: takes the permits or leaves the state untouched. Never waits, never overtakes waiters. */
+    Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits);
+
+    /**
+     * Waits in line for the permits. Denied at once, at no cost, if the line is full or the wait is known
+     * to exceed {@code maxWaitNanos} ({@link #UNBOUNDED} for no limit), and later if it becomes too long.
+     * A granted waiter is signalled on the limiter's scheduler, not on the thread that grants. Cancelling
+     * leaves the line at once and returns what was granted but not yet delivered.
+     */
+    Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos);
+
+    /** What {@link #evaluate} would answer, without taking anything. */
+    Mono<Decision> peek(String key, RateLimitPolicy policy, long permits);
+
+    /** Forgets what the key spent, its pause too; waiters are re-planned. */
+    Mono<Void> reset(String key, RateLimitPolicy policy);
+
+    /** Gives a debit back as far as its effect is still there; the caller has {@linkplain Debit#claim() claimed} it. */
+    Mono<Void> refund(Debit debit);
+
+    /** Denies the key everything for this long from now, or ends its pause if zero; waiters are re-planned. */
+    Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration);
+
+    /** Moves what the key spent from one policy to another, capped at the new capacity: no burst above the new limit. */
+    Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to);
+
+    /** Ends every wait with an error, then completes; any number of calls close once. */
+    Mono<Void> close();
+}

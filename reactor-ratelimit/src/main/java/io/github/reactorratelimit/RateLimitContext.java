@@ -1,0 +1,55 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+import reactor.util.context.Context;
+import reactor.util.context.ContextView;
+
+/**
+ * What the Reactor Context tells a limiter.
+ *
+ * <pre>{@code
+ * service.call().contextWrite(RateLimitContext.deadline(Duration.ofSeconds(2)))
+ * }</pre>
+ */
+public final class RateLimitContext {
+
+    private static final Object DEADLINE = new Object() {
+        @Override
+        public String toString() {
+            return "ratelimit.deadline";
+        }
+    };
+
+    private RateLimitContext() {}
+
+    /**
+     * A deadline for every wait upstream, counted from subscription: a wait known to pass it is denied at
+     * once. Of several deadlines the earliest counts. For limiters on Reactor's own schedulers.
+     */
+    public static Function<Context, Context> deadline(Duration fromNow) {
+        return deadline(fromNow, Schedulers.parallel());
+    }
+
+    /** The same on the clock of the limiter's own {@code scheduler}. */
+    public static Function<Context, Context> deadline(Duration fromNow, Scheduler scheduler) {
+        Objects.requireNonNull(scheduler, "scheduler");
+        long nanos = Nanos.ofWait("fromNow", fromNow);
+        return context -> {
+            long at = Nanos.saturatedAdd(scheduler.now(TimeUnit.NANOSECONDS), nanos);
+            OptionalLong outer = deadlineNanos(context);
+            return context.put(DEADLINE, outer.isPresent() ? Math.min(outer.getAsLong(), at) : at);
+        };
+    }
+
+    /** The deadline in nanoseconds of the scheduler's clock, if there is one. */
+    public static OptionalLong deadlineNanos(ContextView context) {
+        Long at = context.<Long>getOrDefault(DEADLINE, null);
+        return at == null ? OptionalLong.empty() : OptionalLong.of(at);
+    }
+}

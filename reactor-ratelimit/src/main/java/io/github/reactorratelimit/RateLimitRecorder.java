@@ -1,0 +1,48 @@
+package io.github.reactorratelimit;
+
+/**
+ * What a limiter tells about itself. Called on the hot path by many threads: implementations must be
+ * fast, must not block and must not throw. No call carries a key, which may be a secret.
+ */
+public interface RateLimitRecorder {
+
+    /** Records nothing. */
+    RateLimitRecorder NOOP = new RateLimitRecorder() {};
+
+    /** How a wait ended. */
+    enum WaitOutcome {
+        /** Its turn came. */
+        GRANTED,
+        /** It was denied while waiting: re-planning made the wait too long. */
+        DENIED,
+        /** The subscriber left. */
+        CANCELLED,
+        /** The limiter was closed. */
+        CLOSED
+    }
+
+    /** Why a decision was made without the store. */
+    enum Degradation {
+        /** Allowed because the store did not answer. */
+        OPEN,
+        /** Denied because the store did not answer. */
+        CLOSED,
+        /** Decided by a local share of the limit because the store did not answer. */
+        LOCAL
+    }
+
+    /** A request was answered, at once or after a wait. */
+    default void decided(boolean allowed, long permits) {}
+
+    /** A request joined a queue. */
+    default void waitStarted() {}
+
+    /** A request left a queue {@code waitedNanos} after it joined. */
+    default void waitEnded(WaitOutcome outcome, long waitedNanos) {}
+
+    /** Permits came back. */
+    default void refunded(long permits) {}
+
+    /** A decision was made without the store. */
+    default void degraded(Degradation degradation) {}
+}

@@ -1,0 +1,148 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.limiter.JointAcquire;
+import java.time.Duration;
+import java.util.List;
+import org.reactivestreams.Publisher;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * A policy and the state of its keys: answers for a key and a number of permits. Share one limiter
+ * between all streams and calls that shall count together.
+ *
+ * <pre>{@code
+ * RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(10));
+ * limiter.tryAcquire("alice")                            // never waits
+ * limiter.acquire("alice", 3, Duration.ofMillis(200))    // waits for its turn, at most 200 ms
+ * }</pre>
+ *
+ * <p>Nothing happens before subscription, and each subscription asks again. Bad arguments are refused
+ * at once: a key that is null, empty or longer than 64 KiB, and permits below 1, when the method is
+ * called; permits above the policy's capacity with {@link PermitsExceedCapacityException}.
+ *
+ * <p>Time comes from the limiter's scheduler, resolved when it is built: build it inside {@code
+ * StepVerifier.withVirtualTime} to test it in virtual time.
+ */
+public interface RateLimiter extends Disposable {
+
+    /** A limiter whose state lives in this process. */
+    static RateLimiter of(RateLimitPolicy policy) {
+        return builder(policy).build();
+    }
+
+    /** Starts building a limiter. */
+    static RateLimiterBuilder builder(RateLimitPolicy policy) {
+        return new RateLimiterBuilder(policy);
+    }
+
+    /** Asks for one permit and never waits. */
+    default Mono<Decision> tryAcquire(String key) {
+        return tryAcquire(key, 1);
+    }
+
+    /**
+     * Asks for permits and never waits. Denied while others wait for the key: it does not overtake them,
+     * and its retry-after includes them.
+     */
+    Mono<Decision> tryAcquire(String key, long permits);
+
+    /**
+     * Takes the permits if that can be told and done at once, in memory. {@code false} means denied, or
+     * not known without asking the store; then {@link #tryAcquire} or {@link #acquire} tell. Allocates
+     * nothing where the policy and store allow it; the operators' fast path.
+     */
+    boolean tryAcquireNow(String key, long permits);
+
+    /** Waits in line for one permit, however long it takes. */
+    default Mono<Decision> acquire(String key) {
+        return acquire(key, 1);
+    }
+
+    /** Waits in line for permits, however long it takes. */
+    default Mono<Decision> acquire(String key, long permits) {
+        return acquire(key, permits, Duration.ofNanos(Long.MAX_VALUE));
+    }
+
+    /**
+     * Waits in line for permits. Denied at once, at no cost, if the line is full or the wait is known to
+     * exceed {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in the Reactor Context;
+     * denied later if a pause makes it too long. Cancelling leaves the line, and those behind move up.
+     *
+     * @param maxWait zero never waits
+     */
+    Mono<Decision> acquire(String key, long permits, Duration maxWait);
+
+    /** What {@link #tryAcquire} would answer for one permit, without taking it. */
+    default Mono<Decision> peek(String key) {
+        return peek(key, 1);
+    }
+
+    /** What {@link #tryAcquire} would answer, without taking anything. */
+    Mono<Decision> peek(String key, long permits);
+
+    /** Forgets what the key spent. */
+    Mono<Void> reset(String key);
+
+    /**
+     * Gives back what an allowed decision took, once. Never lifts the key above what it would have had
+     * the debit not happened; a denied or peeked decision gives nothing back.
+     *
+     * @throws IllegalArgumentException if another limiter made the decision
+     */
+    Mono<Void> refund(Decision decision);
+
+    /** Denies the key everything for {@code duration} from now; zero ends a pause. Waiters are re-timed. */
+    Mono<Void> pause(String key, Duration duration);
+
+    /**
+     * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link
+     * RateLimitExceededException} if denied. A lease that was granted to a cancelled subscriber is released.
+     */
+    Mono<Lease> acquireLease(String key, long permits, Duration maxWait);
+
+    /**
+     * Runs {@code work} with permits: waits for them, subscribes to {@code work}, and with a {@link
+     * ConcurrencyLimit} gives them back when it completes, fails or is cancelled.
+     */
+    <T> Flux<T> use(String key, long permits, Publisher<T> work);
+
+    /** The policy of keys that have none of their own. */
+    RateLimitPolicy policy();
+
+    /** The limiter's name, for errors and meters. */
+    String name();
+
+    /** Ends every wait with {@link RateLimiterClosedException}, then completes. */
+    Mono<Void> close();
+
+    /** Closes without waiting for the end. */
+    @Override
+    default void dispose() {
+        close().subscribe();
+    }
+
+    /**
+     * One request of {@link #acquireAll}.
+     *
+     * @param limiter whom to ask
+     * @param key whose permits
+     * @param permits how many
+     */
+    record Ask(RateLimiter limiter, String key, long permits) {}
+
+    /** One permit of {@code limiter} for {@code key}. */
+    static Ask ask(RateLimiter limiter, String key) {
+        return new Ask(limiter, key, 1);
+    }
+
+    /**
+     * Asks several limiters, all or nothing, in the order given, and never waits: put the one most likely
+     * to deny first. On a denial what was taken before it is given back; until then others may be denied
+     * too early, never allowed wrongly. Cancelling midway gives everything back.
+     */
+    static Mono<JointDecision> acquireAll(List<Ask> asks) {
+        return JointAcquire.of(asks);
+    }
+}

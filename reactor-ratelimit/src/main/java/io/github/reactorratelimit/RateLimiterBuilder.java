@@ -1,0 +1,100 @@
+package io.github.reactorratelimit;
+
+import io.github.reactorratelimit.limiter.PolicyResolver;
+import io.github.reactorratelimit.local.LocalStore;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Builds a {@link RateLimiter}; contradictions are refused at once. The only class of this package
+ * that knows where limiters and the default store are made.
+ */
+public final class RateLimiterBuilder {
+
+    /** Requests that may wait for one key unless {@link #maxWaiters(int)} says otherwise. */
+    public static final int DEFAULT_MAX_WAITERS = 10_000;
+
+    private final RateLimitPolicy policy;
+    private String name = "default";
+    private @Nullable RateLimitStore store;
+    private @Nullable Scheduler scheduler;
+    private RateLimitRecorder recorder = RateLimitRecorder.NOOP;
+    private int maxWaiters = DEFAULT_MAX_WAITERS;
+    private PolicyResolver resolver = PolicyResolver.NONE;
+
+    RateLimiterBuilder(RateLimitPolicy policy) {
+        this.policy = Objects.requireNonNull(policy, "policy");
+    }
+
+    /** A name for errors and meters; {@code "default"} unless given. */
+    public RateLimiterBuilder name(String name) {
+        if (Objects.requireNonNull(name, "name").isBlank()) {
+            throw new IllegalArgumentException("name must not be blank");
+        }
+        this.name = name;
+        return this;
+    }
+
+    /** Where the state lives; a {@link LocalStore} of its own unless given. */
+    public RateLimiterBuilder store(RateLimitStore store) {
+        this.store = Objects.requireNonNull(store, "store");
+        return this;
+    }
+
+    /**
+     * Clock, timer and where waiters are signalled: {@link Schedulers#boundedElastic()} unless given,
+     * because it has threads to spare: a waiter that burns time on one of them delays only itself. On a
+     * scheduler with few threads waiters that share a thread delay each other.
+     */
+    public RateLimiterBuilder scheduler(Scheduler scheduler) {
+        this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
+        return this;
+    }
+
+    /** Told of every decision, wait and refund. */
+    public RateLimiterBuilder recorder(RateLimitRecorder recorder) {
+        this.recorder = Objects.requireNonNull(recorder, "recorder");
+        return this;
+    }
+
+    /**
+     * Requests that may wait for one key at a time; one more is denied at once. A {@link LeakyBucket} is
+     * also bounded by its own queue.
+     */
+    public RateLimiterBuilder maxWaiters(int maxWaiters) {
+        if (maxWaiters < 1) {
+            throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);
+        }
+        this.maxWaiters = maxWaiters;
+        return this;
+    }
+
+    /**
+     * A policy per key: VIPs, tiers, plans from a database. An empty Mono means the limiter's own policy;
+     * an error fails the request, and nothing is taken. Answers are kept for {@code cacheFor}, for at most
+     * 100 000 keys. What a key spent is carried over when its policy changes.
+     */
+    public RateLimiterBuilder policyPerKey(
+            Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver, Duration cacheFor) {
+        this.resolver = PolicyResolver.cached(
+                Objects.requireNonNull(resolver, "resolver"), Checks.period("cacheFor", cacheFor));
+        return this;
+    }
+
+    /**
+     * Builds the limiter; its clock starts now.
+     *
+     * @throws IllegalArgumentException if the store cannot hold the policy exactly
+     */
+    public RateLimiter build() {
+        RateLimitStore in = store == null ? LocalStore.create() : store;
+        Scheduler on = scheduler == null ? Schedulers.boundedElastic() : scheduler;
+        LimiterSettings settings = new LimiterSettings(name, policy, on, recorder, maxWaiters);
+        throw new UnsupportedOperationException(in.toString() + settings + resolver);
+    }
+}

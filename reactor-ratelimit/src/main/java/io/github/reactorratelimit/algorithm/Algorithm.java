@@ -1,0 +1,68 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+
+/**
+ * A policy as pure steps over an immutable state. The decision for {@code permits} at {@code now} is:
+ *
+ * <pre>
+ *   wait = waitTicks(state, now, permits)
+ *   wait == 0: allowed; next = debit(state, now, permits), remaining(next, now), resetTicks(next, now)
+ *   wait &gt; 0:  denied; the state stays; retry after exactly wait ticks
+ * </pre>
+ *
+ * <p>Times are ticks of any origin, also negative; they may go backward: then nothing is refilled that
+ * was not there, and the lock-out is at most the time the policy takes to recover from its worst state.
+ * Rounding is always to the strict side. Permits lie between 1 and {@link #capacity()}.
+ *
+ * @param <S> the state of one key, immutable
+ */
+public interface Algorithm<S> {
+
+    /** The wait that no time ends: a concurrency limit's permits come back by refund. */
+    long UNKNOWN = Long.MAX_VALUE;
+
+    /** The policy whose steps these are. */
+    RateLimitPolicy policy();
+
+    /** The most permits one request may ask for. */
+    default long capacity() {
+        return policy().capacity();
+    }
+
+    /** What {@link #remaining} is when nothing is spent. */
+    long limit();
+
+    /** The state of a key that was never seen, or was forgotten. */
+    S fresh();
+
+    /** 0 if {@code permits} are there at {@code now}; else the ticks until they are, if nobody else asks: one tick earlier they are not. */
+    long waitTicks(S state, long now, long permits);
+
+    /** The state after taking permits; only where {@link #waitTicks} is 0. */
+    S debit(S state, long now, long permits);
+
+    /** The most permits for which {@link #waitTicks} is 0, 0 if there are none. */
+    long remaining(S state, long now);
+
+    /**
+     * Ticks until nothing is spent any more. At 0 the state may be forgotten: {@link #fresh()} answers
+     * the same now and ever after.
+     */
+    long resetTicks(S state, long now);
+
+    /**
+     * The state after giving back {@code permits} that were debited at {@code debitedAt}; never above what
+     * it would be had the debit not happened.
+     */
+    S refund(S state, long now, long debitedAt, long permits);
+
+    /**
+     * What a decision reports: for a denial read with the permits that were asked for, after a debit with
+     * 0. A composite reads the part with the longest wait or, if none waits, the one with least remaining.
+     */
+    default Reading read(S state, long now, long permits) {
+        long wait = permits == 0 ? 0 : waitTicks(state, now, permits);
+        return new Reading(policy(), limit(), remaining(state, now), wait, resetTicks(state, now));
+    }
+}

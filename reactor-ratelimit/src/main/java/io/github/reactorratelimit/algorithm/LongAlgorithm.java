@@ -1,0 +1,43 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+
+/**
+ * An {@link Algorithm} whose state fits into one long, for stores that swap it by one CAS and must
+ * not allocate. The same steps under the same contract; {@link #boxed()} is the same algorithm for
+ * everyone else.
+ */
+public interface LongAlgorithm {
+
+    /** Never a state: stores mark a cell with it. */
+    long RESERVED = Long.MIN_VALUE;
+
+    /** See {@link Algorithm#policy()}. */
+    RateLimitPolicy policy();
+
+    /** See {@link Algorithm#limit()}. */
+    long limit();
+
+    /** See {@link Algorithm#fresh()}. */
+    long fresh();
+
+    /** See {@link Algorithm#waitTicks}. */
+    long waitTicks(long state, long now, long permits);
+
+    /** See {@link Algorithm#debit}. */
+    long debit(long state, long now, long permits);
+
+    /** See {@link Algorithm#remaining}. */
+    long remaining(long state, long now);
+
+    /** See {@link Algorithm#resetTicks}. */
+    long resetTicks(long state, long now);
+
+    /** See {@link Algorithm#refund}. */
+    long refund(long state, long now, long debitedAt, long permits);
+
+    /** The same algorithm over boxed states. */
+    default Algorithm<Long> boxed() {
+        return new BoxedAlgorithm(this);
+    }
+}

@@ -1,0 +1,9 @@
+/**
+ * The vocabulary: policies, limiter, decision, what can go wrong, and the interfaces a store
+ * implements. Looks at no other package of this library, but for {@link
+ * io.github.reactorratelimit.RateLimiterBuilder}, which wires the defaults.
+ */
+@NullMarked
+package io.github.reactorratelimit;
+
+import org.jspecify.annotations.NullMarked;
