@@ -57,11 +57,7 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         this.waiters = WAITERS_OF
                 .computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
                 .computeIfAbsent(limiter, key -> new LongAdder());
-        Gauge.builder(WAITERS.meterName(), waiters, LongAdder::sum)
-                .description(WAITERS.description())
-                .tags(tags)
-                .strongReference(true)
-                .register(registry);
+        registerWaiters(registry, tags);
         for (WaitOutcome outcome : WaitOutcome.values()) {
             Timer timer = Timer.builder(WAITS.meterName())
                     .description(WAITS.description())
@@ -87,6 +83,16 @@ public final class MicrometerRecorder implements RateLimitRecorder {
             throw new IllegalArgumentException("limiter must not be blank");
         }
         return new MicrometerRecorder(registry, limiter);
+    }
+
+    private void registerWaiters(MeterRegistry registry, Tags tags) {
+        if (registry.find(WAITERS.meterName()).tags(tags).gauge() == null) {
+            Gauge.builder(WAITERS.meterName(), waiters, LongAdder::sum)
+                    .description(WAITERS.description())
+                    .tags(tags)
+                    .strongReference(true)
+                    .register(registry);
+        }
     }
 
     private static Counter counter(MeterRegistry registry, RateLimitMeter meter, Tags tags) {
