@@ -50,14 +50,18 @@ class NothingBlocksTest {
     @TestFactory
     Stream<DynamicTest> mainCodeNeverCalls() {
         return FORBIDDEN_CALLS.entrySet().stream()
-                .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> noClasses()
-                        .should()
-                        .accessTargetWhere(describe(entry.getKey(), access -> isForbidden(access, entry.getValue())))
-                        .check(MAIN)));
+                .map(entry -> DynamicTest.dynamicTest(
+                        entry.getKey(),
+                        () -> noClasses()
+                                .should()
+                                .accessTargetWhere(
+                                        describe(entry.getKey(), access -> isForbidden(access, entry.getValue())))
+                                .check(MAIN)));
     }
 
     private static boolean isForbidden(JavaAccess<?> access, List<String> patterns) {
-        String target = access.getTargetOwner().getName() + "#" + access.getTarget().getName();
+        String target =
+                access.getTargetOwner().getName() + "#" + access.getTarget().getName();
         return patterns.stream().anyMatch(target::matches);
     }
 
