@@ -74,8 +74,9 @@ final class PolicyResolver {
             long now = settings.scheduler().now(TimeUnit.NANOSECONDS);
             known.put(key, new Known(policy, Nanos.saturatedAdd(now, keepNanos)));
         }
-        boolean changed = before != null && !before.policy().equals(policy);
-        return changed ? state.carry(key, before.policy(), policy).thenReturn(policy) : Mono.just(policy);
+        return before == null || before.policy().equals(policy)
+                ? Mono.just(policy)
+                : state.carry(key, before.policy(), policy).thenReturn(policy);
     }
 
     private boolean isStale(Known entry) {

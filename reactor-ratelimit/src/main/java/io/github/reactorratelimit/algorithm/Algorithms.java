@@ -84,18 +84,13 @@ public final class Algorithms {
 
     private static Meter meter(RateLimitPolicy policy, Tick tick) {
         if (policy instanceof Gcra gcra) {
-            return new BucketMeter(
-                    Meter.Fraction.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick), gcra.burst());
+            return BucketMeter.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick);
         }
         if (policy instanceof TokenBucket bucket) {
-            return new BucketMeter(
-                    Meter.Fraction.of(bucket.refill(), bucket.period(), "capacity", bucket.capacity(), tick),
-                    bucket.capacity());
+            return BucketMeter.of(bucket.refill(), bucket.period(), "capacity", bucket.capacity(), tick);
         }
         if (policy instanceof LeakyBucket leaky) {
-            return new QueueMeter(
-                    Meter.Fraction.of(leaky.permits(), leaky.period(), "queueCapacity", leaky.queueCapacity(), tick),
-                    leaky.queueCapacity());
+            return QueueMeter.of(leaky.permits(), leaky.period(), leaky.queueCapacity(), tick);
         }
         throw new IllegalArgumentException("policy must be one of those known here, was " + policy);
     }

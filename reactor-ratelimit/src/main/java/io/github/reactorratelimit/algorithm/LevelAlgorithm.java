@@ -42,7 +42,7 @@ record LevelAlgorithm(RateLimitPolicy policy, Meter meter, Level fresh) implemen
 
     @Override
     public Level rebase(Level state, long now) {
-        return meter.liesAhead(state.at(), state.parts(), now) ? new Level(now, meter.capacityParts) : state;
+        return meter.liesAhead(state.at(), state.parts(), now) ? new Level(now, meter.mostParts) : state;
     }
 
     private long deficit(Level state, long now) {

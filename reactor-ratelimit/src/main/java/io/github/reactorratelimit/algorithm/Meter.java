@@ -10,7 +10,7 @@ import java.time.Duration;
  * below {@link Tick#exactBelow()}: then a coarser one is taken, rounded to the longer interval, which
  * must keep the rate within 0.1 %.
  *
- * <p>The deficit of a key never exceeds its capacity: a clock that went back by years counts as an
+ * <p>The deficit of a key never exceeds {@link #mostParts}: a clock that went back by years counts as an
  * empty bucket.
  */
 abstract class Meter {
@@ -18,20 +18,26 @@ abstract class Meter {
     /** Up to here a local clock's nanoseconds times the parts stay apart in one long for 4.5 years. */
     static final long MAX_PACKED_PARTS_PER_TICK = 64;
 
-    private static final BigInteger INVERSE_TOLERANCE = BigInteger.valueOf(1_000);
+    /** The rate is kept to one part in so many. */
+    static final long INVERSE_TOLERANCE = 1_000;
 
     final long capacity;
     final long partsPerTick;
     final long partsPerPermit;
     final long capacityParts;
+    /** The most a key can owe. */
+    final long mostParts;
+
     private final long fillTicks;
 
-    Meter(Fraction interval, long capacity) {
+    /** @param slackParts what may still be owed when a permit passes that is not counted in the capacity */
+    Meter(Fraction interval, long capacity, long slackParts) {
         this.capacity = capacity;
         this.partsPerTick = interval.partsPerTick();
         this.partsPerPermit = interval.partsPerPermit();
         this.capacityParts = capacity * partsPerPermit;
-        this.fillTicks = Ticks.ceilDiv(capacityParts, partsPerTick);
+        this.mostParts = capacityParts + slackParts;
+        this.fillTicks = Ticks.ceilDiv(mostParts, partsPerTick);
     }
 
     /** How far a deficit is above what would let these permits pass; 0 or less if they pass. */
@@ -59,12 +65,12 @@ abstract class Meter {
             return Math.max(0, parts - flowParts(Ticks.until(now, at)));
         }
         long growth = flowParts(Ticks.until(at, now));
-        return growth >= capacityParts - parts ? capacityParts : parts + growth;
+        return growth >= mostParts - parts ? mostParts : parts + growth;
     }
 
-    /** Whether {@code parts} owed at {@code at} are more than a whole capacity at {@code now}. */
+    /** Whether {@code parts} owed at {@code at} are more at {@code now} than can be owed. */
     final boolean liesAhead(long at, long parts, long now) {
-        return now < at && flowParts(Ticks.until(at, now)) > capacityParts - parts;
+        return now < at && flowParts(Ticks.until(at, now)) > mostParts - parts;
     }
 
     /**
@@ -78,7 +84,7 @@ abstract class Meter {
         return Math.max(0, costParts(permits) - flowParts(Ticks.until(now, debitedAt)));
     }
 
-    /** What flows back in that many ticks, cut off where nothing can be owed any more; at most a tick's parts above the capacity. */
+    /** What flows back in that many ticks, cut off where nothing can be owed any more; less than a tick's parts above the most. */
     private long flowParts(long ticks) {
         return Math.min(ticks, fillTicks) * partsPerTick;
     }
@@ -117,14 +123,15 @@ abstract class Meter {
         }
 
         private static boolean fits(BigInteger parts, BigInteger cost, long capacity, Tick tick) {
-            BigInteger largest = cost.multiply(BigInteger.valueOf(capacity)).add(parts);
+            BigInteger largest = cost.multiply(BigInteger.valueOf(capacity)).add(parts.shiftLeft(1));
             return largest.compareTo(BigInteger.valueOf(tick.exactBelow())) < 0;
         }
 
         private static boolean accurate(BigInteger parts, BigInteger cost, BigInteger ticks, BigInteger perPeriod) {
             BigInteger exact = parts.multiply(ticks);
             BigInteger surplus = cost.multiply(perPeriod).subtract(exact);
-            return parts.signum() > 0 && surplus.multiply(INVERSE_TOLERANCE).compareTo(exact) <= 0;
+            return parts.signum() > 0
+                    && surplus.multiply(BigInteger.valueOf(INVERSE_TOLERANCE)).compareTo(exact) <= 0;
         }
 
         private static BigInteger ceilDiv(BigInteger dividend, BigInteger divisor) {

@@ -67,14 +67,14 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
 
     @Override
     public long rebase(long state, long now) {
-        return state != fresh && ahead(state, now) > meter.capacityParts ? pack(now, meter.capacityParts) : state;
+        return state != fresh && ahead(state, now) > meter.mostParts ? pack(now, meter.mostParts) : state;
     }
 
     private long deficit(long state, long now) {
         if (state == fresh) {
             return meter.deficitParts(start.at(), start.parts(), now);
         }
-        return Math.min(Math.max(0, ahead(state, now)), meter.capacityParts);
+        return Math.min(Math.max(0, ahead(state, now)), meter.mostParts);
     }
 
     private long ahead(long state, long now) {
