@@ -25,6 +25,14 @@ final class Checks {
         return value;
     }
 
+    /** Permits of a request; whether they exceed the policy's capacity is for the policy to say. */
+    static long asked(long permits) {
+        if (permits < 1) {
+            throw new IllegalArgumentException("permits must be positive, was " + permits);
+        }
+        return permits;
+    }
+
     static Duration period(String name, Duration value) {
         Objects.requireNonNull(value, name);
         if (value.isZero() || value.isNegative()) {

@@ -53,7 +53,8 @@ public final class Decision {
 
     /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
     public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
-        return new Decision(true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"));
+        return new Decision(
+                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"));
     }
 
     /** A request that would be allowed, but was only looked at: nothing was taken. */

@@ -51,8 +51,8 @@ public record FixedWindow(long limit, Duration window, Alignment alignment) impl
         Checks.period("window", window);
         Objects.requireNonNull(alignment, "alignment");
         if (alignment instanceof Alignment.Calendar calendar && !window.equals(nominal(calendar.unit()))) {
-            throw new IllegalArgumentException(
-                    "window of a calendar " + calendar.unit() + " must be " + nominal(calendar.unit()) + ", was " + window);
+            throw new IllegalArgumentException("window of a calendar " + calendar.unit() + " must be "
+                    + nominal(calendar.unit()) + ", was " + window);
         }
     }
 

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.limiter.JointAcquire;
 import java.time.Duration;
 import java.util.List;
 import org.reactivestreams.Publisher;

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.limiter.PolicyResolver;
 import io.github.reactorratelimit.local.LocalStore;
 import java.time.Duration;
 import java.util.Objects;
@@ -25,7 +24,8 @@ public final class RateLimiterBuilder {
     private @Nullable Scheduler scheduler;
     private RateLimitRecorder recorder = RateLimitRecorder.NOOP;
     private int maxWaiters = DEFAULT_MAX_WAITERS;
-    private PolicyResolver resolver = PolicyResolver.NONE;
+    private @Nullable Function<? super String, ? extends Mono<? extends RateLimitPolicy>> policyPerKey;
+    private Duration keepPolicies = Duration.ZERO;
 
     RateLimiterBuilder(RateLimitPolicy policy) {
         this.policy = Objects.requireNonNull(policy, "policy");
@@ -76,13 +76,13 @@ public final class RateLimiterBuilder {
 
     /**
      * A policy per key: VIPs, tiers, plans from a database. An empty Mono means the limiter's own policy;
-     * an error fails the request, and nothing is taken. Answers are kept for {@code cacheFor}, for at most
+     * an error, or no answer within 5 seconds, fails the request, and nothing is taken. Answers are kept for {@code cacheFor}, for at most
      * 100 000 keys. What a key spent is carried over when its policy changes.
      */
     public RateLimiterBuilder policyPerKey(
             Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver, Duration cacheFor) {
-        this.resolver = PolicyResolver.cached(
-                Objects.requireNonNull(resolver, "resolver"), Checks.period("cacheFor", cacheFor));
+        this.policyPerKey = Objects.requireNonNull(resolver, "resolver");
+        this.keepPolicies = Checks.period("cacheFor", cacheFor);
         return this;
     }
 
@@ -95,6 +95,9 @@ public final class RateLimiterBuilder {
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler on = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         LimiterSettings settings = new LimiterSettings(name, policy, on, recorder, maxWaiters);
-        throw new UnsupportedOperationException(in.toString() + settings + resolver);
+        LimiterState state = in.open(settings);
+        PolicyResolver resolver =
+                policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);
+        return new DefaultRateLimiter(settings, state, resolver);
     }
 }

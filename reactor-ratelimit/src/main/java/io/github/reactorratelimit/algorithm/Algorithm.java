@@ -12,7 +12,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
  * </pre>
  *
  * <p>Times are ticks of any origin, also negative; they may go backward: then nothing is refilled that
- * was not there, and the lock-out is at most the time the policy takes to recover from its worst state.
+ * was not there, and {@link #rebase} bounds the lock-out.
  * Rounding is always to the strict side. Permits lie between 1 and {@link #capacity()}.
  *
  * @param <S> the state of one key, immutable
@@ -56,6 +56,20 @@ public interface Algorithm<S> {
      * it would be had the debit not happened.
      */
     S refund(S state, long now, long debitedAt, long permits);
+
+    /**
+     * The state as a clock that may go backward finds it: what lies further ahead of {@code now} than this
+     * policy can have caused is brought back to where it locks out no longer than the policy takes to
+     * recover, windows twice that; {@code state} itself if there is nothing to do.
+     *
+     * <p>The other steps never take an early time for a reason to forget: they count it as the latest time
+     * that the state has seen. So a store whose clock can go backward applies this before every step, and
+     * keeps the result also when it denies. One whose clock is monotonic must not: a thread that read the
+     * time and was then held up would look like a clock that went back.
+     */
+    default S rebase(S state, long now) {
+        return state;
+    }
 
     /**
      * What a decision reports: for a denial read with the permits that were asked for, after a debit with

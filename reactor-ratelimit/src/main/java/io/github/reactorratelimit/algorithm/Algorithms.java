@@ -1,6 +1,15 @@
 package io.github.reactorratelimit.algorithm;
 
+import io.github.reactorratelimit.CompositePolicy;
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
+import java.time.Duration;
 import java.util.Optional;
 
 /** Finds the algorithm of a policy. */
@@ -23,11 +32,76 @@ public final class Algorithms {
      * @throws IllegalArgumentException if they cannot be exact to the promised 0.1 % at this tick
      */
     public static Algorithm<?> of(RateLimitPolicy policy, Clock clock) {
-        throw new UnsupportedOperationException();
+        if (policy instanceof FixedWindow window) {
+            return new WindowAlgorithm(window, WindowGrid.of(window, clock));
+        }
+        if (policy instanceof SlidingWindowLog log) {
+            return new LogAlgorithm(log, clock.tick().ticks("window", log.window()));
+        }
+        if (policy instanceof SlidingWindowCounter counter) {
+            return new CounterAlgorithm(counter, epochGrid(counter.window(), clock), clock.tick());
+        }
+        if (policy instanceof ConcurrencyLimit concurrency) {
+            return new ConcurrencyAlgorithm(concurrency).boxed();
+        }
+        if (policy instanceof CompositePolicy composite) {
+            return new CompositeAlgorithm(
+                    composite,
+                    composite.parts().stream().map(part -> of(part, clock)).toList());
+        }
+        if (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE) {
+            return new StepwiseAlgorithm(bucket, clock.tick().ticks("period", bucket.period()));
+        }
+        Meter meter = meter(policy, clock.tick());
+        return new LevelAlgorithm(policy, meter, fresh(policy, meter, clock));
     }
 
     /** The same steps over one long, where the state fits. */
     public static Optional<LongAlgorithm> asLong(RateLimitPolicy policy, Clock clock) {
-        throw new UnsupportedOperationException();
+        if (policy instanceof ConcurrencyLimit concurrency) {
+            return Optional.of(new ConcurrencyAlgorithm(concurrency));
+        }
+        if (policy instanceof FixedWindow window && window.alignment() instanceof FixedWindow.Alignment.Epoch) {
+            WindowGrid.Epoch grid = epochGrid(window.window(), clock);
+            return PackedWindowAlgorithm.fits(window, grid)
+                    ? Optional.of(new PackedWindowAlgorithm(window, grid))
+                    : Optional.empty();
+        }
+        if (!isMetered(policy)) {
+            return Optional.empty();
+        }
+        Meter meter = meter(policy, clock.tick());
+        return meter.partsPerTick <= Meter.MAX_PACKED_PARTS_PER_TICK
+                ? Optional.of(new PackedLevelAlgorithm(policy, meter, fresh(policy, meter, clock)))
+                : Optional.empty();
+    }
+
+    private static boolean isMetered(RateLimitPolicy policy) {
+        return policy instanceof Gcra
+                || policy instanceof LeakyBucket
+                || policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.CONTINUOUS;
+    }
+
+    private static Meter meter(RateLimitPolicy policy, Tick tick) {
+        if (policy instanceof Gcra gcra) {
+            return BucketMeter.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick);
+        }
+        if (policy instanceof TokenBucket bucket) {
+            return BucketMeter.of(bucket.refill(), bucket.period(), "capacity", bucket.capacity(), tick);
+        }
+        if (policy instanceof LeakyBucket leaky) {
+            return QueueMeter.of(leaky.permits(), leaky.period(), leaky.queueCapacity(), tick);
+        }
+        throw new IllegalArgumentException("policy must be one of those known here, was " + policy);
+    }
+
+    /** A key first seen later has what it would have by then, so forgetting a full key changes no decision. */
+    private static Level fresh(RateLimitPolicy policy, Meter meter, Clock clock) {
+        long missing = policy instanceof TokenBucket bucket ? bucket.capacity() - bucket.initialTokens() : 0;
+        return missing == 0 ? Level.NEVER : new Level(clock.start(), meter.costParts(missing));
+    }
+
+    private static WindowGrid.Epoch epochGrid(Duration window, Clock clock) {
+        return new WindowGrid.Epoch(clock.tick().ticks("window", window), clock.epochOffset());
     }
 }

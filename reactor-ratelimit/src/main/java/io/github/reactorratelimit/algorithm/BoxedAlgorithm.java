@@ -44,4 +44,9 @@ record BoxedAlgorithm(LongAlgorithm steps) implements Algorithm<Long> {
     public Long refund(Long state, long now, long debitedAt, long permits) {
         return steps.refund(state, now, debitedAt, permits);
     }
+
+    @Override
+    public Long rebase(Long state, long now) {
+        return steps.rebase(state, now);
+    }
 }

@@ -36,6 +36,11 @@ public interface LongAlgorithm {
     /** See {@link Algorithm#refund}. */
     long refund(long state, long now, long debitedAt, long permits);
 
+    /** See {@link Algorithm#rebase}. */
+    default long rebase(long state, long now) {
+        return state;
+    }
+
     /** The same algorithm over boxed states. */
     default Algorithm<Long> boxed() {
         return new BoxedAlgorithm(this);

@@ -1,9 +1,9 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.RateLimitPolicy;
 
 /** The keys of one policy in this process; every method is one atomic step on one key and never blocks. */
 abstract class KeyTable {
@@ -34,7 +34,7 @@ abstract class KeyTable {
     abstract void reset(String key);
 
     /** What lies ahead of the key. */
-    abstract Projection projection(String key, long now);
+    abstract Projection<?> projection(String key, long now);
 
     /** Keys in the table, overflow cells apart. */
     abstract int size();

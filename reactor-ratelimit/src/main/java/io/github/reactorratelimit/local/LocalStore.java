@@ -4,17 +4,44 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
 
-/** State in this process. */
+/**
+ * State in this process: the default store, which needs nothing else. Each limiter has its own keys.
+ *
+ * <p>The number of keys is bounded. Keys that have recovered what they spent are forgotten first,
+ * which changes no decision; when there are none, new keys share a fixed number of overflow cells and
+ * may be denied for what others spent there: stricter, never laxer.
+ */
 public final class LocalStore implements RateLimitStore {
 
-    private LocalStore() {}
+    /** Keys per limiter and policy unless {@link #withMaxKeys(int)} says otherwise. */
+    public static final int DEFAULT_MAX_KEYS = 1_000_000;
 
+    private final int maxKeys;
+
+    private LocalStore(int maxKeys) {
+        this.maxKeys = maxKeys;
+    }
+
+    /** A store for {@value #DEFAULT_MAX_KEYS} keys per limiter. */
     public static LocalStore create() {
-        return new LocalStore();
+        return withMaxKeys(DEFAULT_MAX_KEYS);
+    }
+
+    /** A store for at most {@code maxKeys} keys per limiter and policy. */
+    public static LocalStore withMaxKeys(int maxKeys) {
+        if (maxKeys < 1) {
+            throw new IllegalArgumentException("maxKeys must be positive, was " + maxKeys);
+        }
+        return new LocalStore(maxKeys);
     }
 
     @Override
     public LimiterState open(LimiterSettings settings) {
-        throw new UnsupportedOperationException();
+        return new LocalState(settings, maxKeys);
+    }
+
+    @Override
+    public String toString() {
+        return "LocalStore of at most " + maxKeys + " keys";
     }
 }

@@ -1,0 +1,203 @@
+package io.github.reactorratelimit;
+
+import java.time.Duration;
+import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * The limiter in front of a store's state: checks arguments, normalises keys, finds the key's policy,
+ * reads the deadline from the Context and counts decisions. All state is the store's.
+ */
+final class DefaultRateLimiter implements RateLimiter {
+
+    private final LimiterSettings settings;
+    private final LimiterState state;
+    private final @Nullable PolicyResolver resolver;
+    private final RateLimitRecorder recorder;
+
+    DefaultRateLimiter(LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver) {
+        this.settings = settings;
+        this.state = state;
+        this.resolver = resolver;
+        this.recorder = settings.recorder();
+    }
+
+    @Override
+    public Mono<Decision> tryAcquire(String key, long permits) {
+        return plain(key, permits, (name, policy) -> recorded(state.evaluate(name, policy, permits)));
+    }
+
+    @Override
+    public boolean tryAcquireNow(String key, long permits) {
+        String name = Keys.normalise(key);
+        Checks.asked(permits);
+        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
+        if (policy == null || permits > policy.capacity()) {
+            return false;
+        }
+        refuseConcurrency(policy);
+        boolean allowed = state.tryAcquireNow(name, policy, permits);
+        if (allowed) {
+            recorder.decided(true, permits);
+        }
+        return allowed;
+    }
+
+    @Override
+    public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
+        long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
+        return plain(key, permits, (name, policy) -> await(name, policy, permits, maxWaitNanos));
+    }
+
+    private Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return recorded(Mono.deferContextual(context -> {
+            long wait = Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context)));
+            return wait <= 0 ? state.evaluate(key, policy, permits) : state.await(key, policy, permits, wait);
+        }));
+    }
+
+    private long untilDeadline(OptionalLong deadlineNanos) {
+        if (deadlineNanos.isEmpty() || deadlineNanos.getAsLong() == Long.MAX_VALUE) {
+            return LimiterState.UNBOUNDED;
+        }
+        return deadlineNanos.getAsLong() - settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, long permits) {
+        return asking(key, permits, (name, policy) -> state.peek(name, policy, permits));
+    }
+
+    @Override
+    public Mono<Void> reset(String key) {
+        return withPolicy(Keys.normalise(key), state::reset);
+    }
+
+    @Override
+    public Mono<Void> pause(String key, Duration duration) {
+        Nanos.ofWait("duration", duration);
+        return withPolicy(Keys.normalise(key), (name, policy) -> state.pause(name, policy, duration));
+    }
+
+    @Override
+    public Mono<Void> refund(Decision decision) {
+        Debit debit = decision.debit().orElse(null);
+        if (debit == null) {
+            return Mono.empty();
+        }
+        if (debit.owner() != state) {
+            throw new IllegalArgumentException("decision must come from limiter '" + name() + "'");
+        }
+        return giveBack(debit);
+    }
+
+    private Mono<Void> giveBack(Debit debit) {
+        return Mono.defer(() -> debit.claim() ? state.refund(debit) : Mono.empty());
+    }
+
+    @Override
+    public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
+        long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
+        return asking(key, permits, (name, policy) -> {
+                    requireConcurrency(policy);
+                    return await(name, policy, permits, maxWaitNanos);
+                })
+                .handle((decision, sink) -> {
+                    if (decision.allowed()) {
+                        sink.next(new HeldLease(
+                                decision, giveBack(decision.debit().orElseThrow())));
+                    } else {
+                        sink.error(new RateLimitExceededException(decision));
+                    }
+                });
+    }
+
+    private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
+
+    @Override
+    public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
+        if (settings.policy() instanceof ConcurrencyLimit) {
+            return Flux.usingWhen(
+                    acquireLease(key, permits, Duration.ofNanos(LimiterState.UNBOUNDED)),
+                    lease -> work,
+                    Lease::release);
+        }
+        return acquire(key, permits)
+                .flatMapMany(
+                        decision -> decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision)));
+    }
+
+    @Override
+    public RateLimitPolicy policy() {
+        return settings.policy();
+    }
+
+    @Override
+    public String name() {
+        return settings.name();
+    }
+
+    @Override
+    public Mono<Void> close() {
+        return state.close();
+    }
+
+    @Override
+    public String toString() {
+        return "RateLimiter '" + name() + "' of " + policy();
+    }
+
+    private interface Request<T> {
+        Mono<T> ask(String key, RateLimitPolicy policy);
+    }
+
+    /** A request that needs no release. */
+    private Mono<Decision> plain(String key, long permits, Request<Decision> request) {
+        if (resolver == null) {
+            refuseConcurrency(settings.policy());
+        }
+        return asking(key, permits, (name, policy) -> {
+            refuseConcurrency(policy);
+            return request.ask(name, policy);
+        });
+    }
+
+    private Mono<Decision> asking(String key, long permits, Request<Decision> request) {
+        Checks.asked(permits);
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) -> permits > policy.capacity()
+                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                        : request.ask(name, policy));
+    }
+
+    private <T> Mono<T> withPolicy(String key, Request<T> request) {
+        return resolver == null
+                ? request.ask(key, settings.policy())
+                : resolver.resolve(key).flatMap(policy -> request.ask(key, policy));
+    }
+
+    private Mono<Decision> recorded(Mono<Decision> request) {
+        return recorder == RateLimitRecorder.NOOP
+                ? request
+                : request.doOnNext(decision -> recorder.decided(decision.allowed(), decision.permits()));
+    }
+
+    private static void refuseConcurrency(RateLimitPolicy policy) {
+        if (policy instanceof ConcurrencyLimit) {
+            throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
+                    + " limitRate operator instead of acquire");
+        }
+    }
+
+    private static void requireConcurrency(RateLimitPolicy policy) {
+        if (!(policy instanceof ConcurrencyLimit)) {
+            throw new IllegalStateException("acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
+                    + " use acquire(…) with " + policy);
+        }
+    }
+}

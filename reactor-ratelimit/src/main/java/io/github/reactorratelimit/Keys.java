@@ -1,0 +1,76 @@
+package io.github.reactorratelimit;
+
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Objects;
+
+/**
+ * Brings a user's key into the form stores hold: short keys as they are, long ones as a digest, so
+ * that a key costs a bounded number of bytes. Different keys stay different: a short key that looks
+ * like a digest is digested too.
+ */
+final class Keys {
+
+    /** UTF-8 bytes up to which a key is held as it is. */
+    private static final int MAX_PLAIN_BYTES = 128;
+
+    /** UTF-8 bytes above which a key is a mistake. */
+    private static final int MAX_BYTES = 64 * 1024;
+
+    private static final int MAX_BYTES_PER_CHAR = 3;
+    private static final String DIGEST_PREFIX = "sha256:";
+
+    private Keys() {}
+
+    static String normalise(String key) {
+        int chars = Objects.requireNonNull(key, "key").length();
+        if (chars == 0) {
+            throw new IllegalArgumentException("key must not be empty");
+        }
+        boolean surelyShort = chars <= MAX_PLAIN_BYTES / MAX_BYTES_PER_CHAR;
+        return surelyShort && !key.startsWith(DIGEST_PREFIX) ? key : normaliseSlowly(key);
+    }
+
+    private static String normaliseSlowly(String key) {
+        if (key.length() > MAX_BYTES) {
+            throw tooLong(key.length() + " characters");
+        }
+        int bytes = utf8Bytes(key);
+        if (bytes > MAX_BYTES) {
+            throw tooLong(bytes + " bytes");
+        }
+        return bytes <= MAX_PLAIN_BYTES && !key.startsWith(DIGEST_PREFIX) ? key : digest(key);
+    }
+
+    private static IllegalArgumentException tooLong(String was) {
+        return new IllegalArgumentException("key must be at most 64 KiB, was " + was);
+    }
+
+    /** A lone surrogate counts 3 bytes, as if it could be encoded. */
+    private static int utf8Bytes(String key) {
+        int bytes = 0;
+        for (int i = 0; i < key.length(); ) {
+            int codePoint = key.codePointAt(i);
+            i += Character.charCount(codePoint);
+            bytes += codePoint < 0x80 ? 1 : codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+        }
+        return bytes;
+    }
+
+    /** Over UTF-16, because UTF-8 turns every lone surrogate into the same question mark. */
+    private static String digest(String key) {
+        ByteBuffer utf16 = ByteBuffer.allocate(key.length() * Character.BYTES);
+        utf16.asCharBuffer().put(key);
+        return DIGEST_PREFIX + HexFormat.of().formatHex(sha256().digest(utf16.array()));
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package io.github.reactorratelimit.algorithm;
+
+import java.time.Duration;
+
+/**
+ * GCRA, and the token bucket with continuous refill, which is the same: permits pass while what is owed
+ * stays within the capacity. Twin of gcra.lua: change both, or neither.
+ */
+final class BucketMeter extends Meter {
+
+    private BucketMeter(Fraction interval, long capacity) {
+        super(interval, capacity, 0);
+    }
+
+    /**
+     * @param name the policy's name for the capacity, for errors
+     * @throws IllegalArgumentException if the capacity is too large to be counted, or so small that the
+     *     bucket would overflow between two ticks while somebody waits for the next permit
+     */
+    static BucketMeter of(long permits, Duration period, String name, long capacity, Tick tick) {
+        BucketMeter meter = new BucketMeter(Fraction.of(permits, period, name, capacity, tick), capacity);
+        if (meter.lostParts() > Math.max(meter.partsPerPermit, meter.partsPerTick) / INVERSE_TOLERANCE) {
+            throw new IllegalArgumentException(name + " " + capacity + " is too small to keep " + permits + " per "
+                    + period + " to 0.1 % in steps of one " + tick + "; raise it to "
+                    + Ticks.plus(2, (meter.partsPerTick - 2) / meter.partsPerPermit));
+        }
+        return meter;
+    }
+
+    /** What flows into a full bucket, at most, between a permit's time and the next whole tick. */
+    private long lostParts() {
+        return capacity == 1
+                ? Math.floorMod(-partsPerPermit, partsPerTick)
+                : partsPerTick - 1 - (capacity - 1) * partsPerPermit;
+    }
+
+    @Override
+    long excessParts(long deficitParts, long permits) {
+        return deficitParts - (capacityParts - costParts(permits));
+    }
+
+    @Override
+    long remaining(long deficitParts) {
+        return (capacityParts - deficitParts) / partsPerPermit;
+    }
+}

@@ -1,0 +1,174 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.CompositePolicy;
+import java.util.List;
+import java.util.function.ToLongFunction;
+
+/**
+ * Several policies on one key: all allow, or none is debited. What a part allows it goes on allowing
+ * while nobody asks, so the longest wait of the parts is exact. Twin of composite.lua: change both, or
+ * neither.
+ */
+final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
+
+    private final CompositePolicy policy;
+    private final List<Part<?>> parts;
+    private final States fresh;
+
+    CompositeAlgorithm(CompositePolicy policy, List<? extends Algorithm<?>> algorithms) {
+        this.policy = policy;
+        Part<?>[] numbered = new Part<?>[algorithms.size()];
+        Object[] states = new Object[algorithms.size()];
+        for (int i = 0; i < numbered.length; i++) {
+            numbered[i] = new Part<>(algorithms.get(i), i);
+            states[i] = algorithms.get(i).fresh();
+        }
+        this.parts = List.of(numbered);
+        this.fresh = new States(states);
+    }
+
+    /** The states of the parts, in their order; the array is never changed. */
+    static final class States {
+
+        private final Object[] parts;
+
+        private States(Object[] parts) {
+            this.parts = parts;
+        }
+    }
+
+    @Override
+    public CompositePolicy policy() {
+        return policy;
+    }
+
+    @Override
+    public long limit() {
+        return least(part -> part.algorithm.limit());
+    }
+
+    @Override
+    public States fresh() {
+        return fresh;
+    }
+
+    @Override
+    public long waitTicks(States state, long now, long permits) {
+        return most(part -> part.waitTicks(state, now, permits));
+    }
+
+    @Override
+    public States debit(States state, long now, long permits) {
+        Object[] next = new Object[parts.size()];
+        parts.forEach(part -> next[part.index] = part.debit(state, now, permits));
+        return new States(next);
+    }
+
+    @Override
+    public long remaining(States state, long now) {
+        return least(part -> part.remaining(state, now));
+    }
+
+    @Override
+    public long resetTicks(States state, long now) {
+        return most(part -> part.resetTicks(state, now));
+    }
+
+    @Override
+    public States refund(States state, long now, long debitedAt, long permits) {
+        Object[] next = new Object[parts.size()];
+        parts.forEach(part -> next[part.index] = part.refund(state, now, debitedAt, permits));
+        return new States(next);
+    }
+
+    @Override
+    public States rebase(States state, long now) {
+        Object[] next = new Object[parts.size()];
+        boolean changed = false;
+        for (Part<?> part : parts) {
+            next[part.index] = part.rebase(state, now);
+            changed |= next[part.index] != state.parts[part.index];
+        }
+        return changed ? new States(next) : state;
+    }
+
+    @Override
+    public Reading read(States state, long now, long permits) {
+        Reading binding = parts.get(0).read(state, now, permits);
+        for (Part<?> part : parts.subList(1, parts.size())) {
+            Reading reading = part.read(state, now, permits);
+            if (binds(reading, binding)) {
+                binding = reading;
+            }
+        }
+        return binding;
+    }
+
+    private static boolean binds(Reading reading, Reading other) {
+        return reading.waitTicks() == other.waitTicks()
+                ? reading.remaining() < other.remaining()
+                : reading.waitTicks() > other.waitTicks();
+    }
+
+    private long least(ToLongFunction<Part<?>> value) {
+        long least = Long.MAX_VALUE;
+        for (Part<?> part : parts) {
+            least = Math.min(least, value.applyAsLong(part));
+        }
+        return least;
+    }
+
+    private long most(ToLongFunction<Part<?>> value) {
+        long most = 0;
+        for (Part<?> part : parts) {
+            most = Math.max(most, value.applyAsLong(part));
+        }
+        return most;
+    }
+
+    /** One algorithm on its own state among the others. */
+    private static final class Part<S> {
+
+        final Algorithm<S> algorithm;
+        final int index;
+
+        Part(Algorithm<S> algorithm, int index) {
+            this.algorithm = algorithm;
+            this.index = index;
+        }
+
+        /** Only this part writes at its index. */
+        @SuppressWarnings("unchecked")
+        private S own(States states) {
+            return (S) states.parts[index];
+        }
+
+        long waitTicks(States state, long now, long permits) {
+            return algorithm.waitTicks(own(state), now, permits);
+        }
+
+        S debit(States state, long now, long permits) {
+            return algorithm.debit(own(state), now, permits);
+        }
+
+        long remaining(States state, long now) {
+            return algorithm.remaining(own(state), now);
+        }
+
+        long resetTicks(States state, long now) {
+            return algorithm.resetTicks(own(state), now);
+        }
+
+        S refund(States state, long now, long debitedAt, long permits) {
+            return algorithm.refund(own(state), now, debitedAt, permits);
+        }
+
+        S rebase(States state, long now) {
+            return algorithm.rebase(own(state), now);
+        }
+
+        Reading read(States state, long now, long permits) {
+            return algorithm.read(own(state), now, permits);
+        }
+    }
+}

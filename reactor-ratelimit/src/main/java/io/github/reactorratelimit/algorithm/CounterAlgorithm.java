@@ -1,0 +1,139 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.SlidingWindowCounter;
+
+/**
+ * The sliding window counter: permits of the current window plus those of the previous one, weighted by
+ * the share of it that the sliding window still covers. Compared as integers: {@code previous * (W -
+ * elapsed) <= (limit - current - permits) * W}. Where {@code limit * W} would not be exact, W and elapsed
+ * are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only grows.
+ * A time before the current window counts as its start. Twin of sliding_counter.lua: change both, or
+ * neither.
+ */
+final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
+
+    /**
+     * Permits of two windows.
+     *
+     * @param start first tick of the current window
+     * @param previous permits of the window before it
+     * @param current permits of this one
+     */
+    record Counts(long start, long previous, long current) {}
+
+    private static final Counts UNUSED = new Counts(Long.MIN_VALUE, 0, 0);
+    private static final long MIN_GRAINS = 1_000;
+
+    private final SlidingWindowCounter policy;
+    private final WindowGrid.Epoch grid;
+    private final long limit;
+    private final long windowTicks;
+    private final long grainTicks;
+    private final long windowGrains;
+
+    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Tick tick) {
+        this.policy = policy;
+        this.grid = grid;
+        this.limit = policy.limit();
+        this.windowTicks = grid.windowTicks;
+        long mostGrains = (tick.exactBelow() - 1) / limit;
+        if (mostGrains < Math.min(windowTicks, MIN_GRAINS)) {
+            throw new IllegalArgumentException("limit " + limit + " per " + policy.window()
+                    + " cannot be counted to 0.1 % in steps of one " + tick + "; lower it");
+        }
+        this.grainTicks = Ticks.ceilDiv(windowTicks, mostGrains);
+        this.windowGrains = Ticks.ceilDiv(windowTicks, grainTicks);
+    }
+
+    @Override
+    public SlidingWindowCounter policy() {
+        return policy;
+    }
+
+    @Override
+    public long limit() {
+        return limit;
+    }
+
+    @Override
+    public Counts fresh() {
+        return UNUSED;
+    }
+
+    @Override
+    public long waitTicks(Counts state, long now, long permits) {
+        Counts counts = at(state, now);
+        if (permits <= room(counts, now)) {
+            return 0;
+        }
+        return Ticks.until(allowedAt(counts, permits), now);
+    }
+
+    @Override
+    public Counts debit(Counts state, long now, long permits) {
+        Counts counts = at(state, now);
+        return new Counts(counts.start, counts.previous, counts.current + permits);
+    }
+
+    @Override
+    public long remaining(Counts state, long now) {
+        return room(at(state, now), now);
+    }
+
+    @Override
+    public long resetTicks(Counts state, long now) {
+        Counts counts = at(state, now);
+        if (counts.current > 0) {
+            return Ticks.until(Ticks.plus(counts.start, 2 * windowTicks), now);
+        }
+        return counts.previous > 0 ? Ticks.until(Ticks.plus(counts.start, windowTicks), now) : 0;
+    }
+
+    /** Counts only in the window of the debit. */
+    @Override
+    public Counts refund(Counts state, long now, long debitedAt, long permits) {
+        Counts counts = at(state, now);
+        if (debitedAt < counts.start || Ticks.until(debitedAt, counts.start) >= windowTicks) {
+            return state;
+        }
+        return new Counts(counts.start, counts.previous, Math.max(0, counts.current - permits));
+    }
+
+    /** A window that starts after the next one comes from a clock that has gone back: its permits count from here. */
+    @Override
+    public Counts rebase(Counts state, long now) {
+        long start = grid.startOf(now);
+        return state.start > Ticks.plus(start, windowTicks) ? new Counts(start, state.previous, state.current) : state;
+    }
+
+    private Counts at(Counts state, long now) {
+        long elapsed = Ticks.until(now, state.start);
+        if (elapsed < windowTicks) {
+            return state;
+        }
+        return new Counts(grid.startOf(now), elapsed < 2 * windowTicks ? state.current : 0, 0);
+    }
+
+    private long room(Counts counts, long now) {
+        long elapsedGrains = Ticks.until(now, counts.start) / grainTicks;
+        long weighted = Ticks.ceilDiv(counts.previous * (windowGrains - elapsedGrains), windowGrains);
+        return Math.max(0, limit - counts.current - weighted);
+    }
+
+    /** In this window if enough of the previous one slides out in time, else in the next, at last in the one after. */
+    private long allowedAt(Counts counts, long permits) {
+        if (counts.current + permits <= limit) {
+            long elapsed = elapsedUntil(counts.previous, limit - counts.current - permits);
+            if (elapsed < windowTicks) {
+                return Ticks.plus(counts.start, elapsed);
+            }
+        }
+        long elapsed = Math.min(elapsedUntil(counts.current, limit - permits), windowTicks);
+        return Ticks.plus(counts.start, windowTicks + elapsed);
+    }
+
+    /** Ticks into a window until {@code previous} weighs at most {@code room}. */
+    private long elapsedUntil(long previous, long room) {
+        return previous <= room ? 0 : (windowGrains - room * windowGrains / previous) * grainTicks;
+    }
+}

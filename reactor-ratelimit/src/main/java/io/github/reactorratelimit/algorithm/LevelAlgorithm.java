@@ -1,0 +1,51 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+
+/**
+ * The steps of the policies that a {@link Meter} measures.
+ *
+ * @param fresh what a key that was never seen owes: nothing, or the tokens that were missing at the start
+ */
+record LevelAlgorithm(RateLimitPolicy policy, Meter meter, Level fresh) implements Algorithm<Level> {
+
+    @Override
+    public long limit() {
+        return meter.capacity;
+    }
+
+    @Override
+    public long waitTicks(Level state, long now, long permits) {
+        return meter.waitTicks(deficit(state, now), permits);
+    }
+
+    @Override
+    public Level debit(Level state, long now, long permits) {
+        return new Level(now, deficit(state, now) + meter.costParts(permits));
+    }
+
+    @Override
+    public long remaining(Level state, long now) {
+        return meter.remaining(deficit(state, now));
+    }
+
+    @Override
+    public long resetTicks(Level state, long now) {
+        return meter.ticks(deficit(state, now));
+    }
+
+    @Override
+    public Level refund(Level state, long now, long debitedAt, long permits) {
+        long back = meter.refundParts(now, debitedAt, permits);
+        return back == 0 ? state : new Level(now, Math.max(0, deficit(state, now) - back));
+    }
+
+    @Override
+    public Level rebase(Level state, long now) {
+        return meter.liesAhead(state.at(), state.parts(), now) ? new Level(now, meter.mostParts) : state;
+    }
+
+    private long deficit(Level state, long now) {
+        return meter.deficitParts(state.at(), state.parts(), now);
+    }
+}

@@ -1,0 +1,73 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.SlidingWindowLog;
+
+/**
+ * The sliding window log. A permit granted at {@code t} counts until {@code t + window}, where it leaves;
+ * so no half-open window sees more than the limit. A time before the youngest entry counts as that
+ * entry's, and the permits are logged there. Twin of sliding_log.lua: change both, or neither.
+ */
+record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algorithm<PermitLog> {
+
+    @Override
+    public long limit() {
+        return policy.limit();
+    }
+
+    @Override
+    public PermitLog fresh() {
+        return PermitLog.EMPTY;
+    }
+
+    @Override
+    public long waitTicks(PermitLog state, long now, long permits) {
+        long cutoff = cutoff(state, now);
+        long tooMany = state.after(cutoff) + permits - policy.limit();
+        return tooMany <= 0 ? 0 : ticksUntilExpired(state.timeOf(tooMany, cutoff), now);
+    }
+
+    @Override
+    public PermitLog debit(PermitLog state, long now, long permits) {
+        return state.plus(stamp(state, now), Math.toIntExact(permits), cutoff(state, now));
+    }
+
+    @Override
+    public long remaining(PermitLog state, long now) {
+        return policy.limit() - state.after(cutoff(state, now));
+    }
+
+    @Override
+    public long resetTicks(PermitLog state, long now) {
+        return state.isEmpty() ? 0 : ticksUntilExpired(state.last(), now);
+    }
+
+    /**
+     * Takes the permits out of the entry of the debit's time, as far as they are there. If they were logged
+     * later than they were debited, they stay, or older ones go in their place: either is stricter.
+     */
+    @Override
+    public PermitLog refund(PermitLog state, long now, long debitedAt, long permits) {
+        return debitedAt <= cutoff(state, now) ? state : state.minus(debitedAt, Math.toIntExact(permits));
+    }
+
+    /** Entries more than a window ahead come from a clock that has gone back: what they held then counts from now. */
+    @Override
+    public PermitLog rebase(PermitLog state, long now) {
+        if (state.isEmpty() || Ticks.until(state.last(), now) <= windowTicks) {
+            return state;
+        }
+        return PermitLog.of(now, state.after(cutoff(state, state.last())));
+    }
+
+    private static long stamp(PermitLog state, long now) {
+        return state.isEmpty() ? now : Math.max(now, state.last());
+    }
+
+    private long cutoff(PermitLog state, long now) {
+        return Ticks.minus(stamp(state, now), windowTicks);
+    }
+
+    private long ticksUntilExpired(long time, long now) {
+        return Ticks.until(Ticks.plus(time, windowTicks), now);
+    }
+}

@@ -1,0 +1,97 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.FixedWindow;
+
+/**
+ * The steps of {@link WindowAlgorithm} for epoch-aligned windows over one long: the window's start plus
+ * a slice of the window for each permit used, so a state of 1 to {@code limit} permits lies in {@code
+ * (start, end]}. At {@code end} it is either a full window or the unused start of the next: for a time in
+ * the old window it is the full one, for a time in the next it means nothing used there, and both are
+ * right, since a state in which nothing is used is always written as {@link #fresh()}.
+ */
+final class PackedWindowAlgorithm implements LongAlgorithm {
+
+    private static final long UNUSED = RESERVED + 1;
+
+    private final FixedWindow policy;
+    private final WindowGrid.Epoch grid;
+    private final long sliceTicks;
+
+    PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
+        this.policy = policy;
+        this.grid = grid;
+        this.sliceTicks = grid.windowTicks / policy.limit();
+    }
+
+    static boolean fits(FixedWindow policy, WindowGrid.Epoch grid) {
+        return policy.limit() <= grid.windowTicks;
+    }
+
+    @Override
+    public FixedWindow policy() {
+        return policy;
+    }
+
+    @Override
+    public long limit() {
+        return policy.limit();
+    }
+
+    @Override
+    public long fresh() {
+        return UNUSED;
+    }
+
+    @Override
+    public long waitTicks(long state, long now, long permits) {
+        boolean fits = permits <= policy.limit() - used(state, now);
+        return fits ? 0 : Ticks.until(endOf(state), now);
+    }
+
+    @Override
+    public long debit(long state, long now, long permits) {
+        long used = used(state, now);
+        return used == 0 ? grid.startOf(now) + permits * sliceTicks : state + permits * sliceTicks;
+    }
+
+    @Override
+    public long remaining(long state, long now) {
+        return policy.limit() - used(state, now);
+    }
+
+    @Override
+    public long resetTicks(long state, long now) {
+        return used(state, now) == 0 ? 0 : Ticks.until(endOf(state), now);
+    }
+
+    @Override
+    public long refund(long state, long now, long debitedAt, long permits) {
+        long used = used(state, now);
+        if (used == 0 || grid.startOf(debitedAt) != startOf(state)) {
+            return state;
+        }
+        return permits >= used ? UNUSED : state - permits * sliceTicks;
+    }
+
+    @Override
+    public long rebase(long state, long now) {
+        long used = used(state, now);
+        long start = grid.startOf(now);
+        return used > 0 && startOf(state) > Ticks.plus(start, grid.windowTicks) ? start + used * sliceTicks : state;
+    }
+
+    private long used(long state, long now) {
+        if (state == UNUSED || state <= now && state <= grid.startOf(now)) {
+            return 0;
+        }
+        return (state - startOf(state)) / sliceTicks;
+    }
+
+    private long startOf(long state) {
+        return grid.startOf(state - 1);
+    }
+
+    private long endOf(long state) {
+        return Ticks.plus(startOf(state), grid.windowTicks);
+    }
+}

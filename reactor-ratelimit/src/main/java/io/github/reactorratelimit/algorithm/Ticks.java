@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.algorithm;
+
+/** Times that saturate instead of wrapping: the clock's origin is arbitrary, so a sum may leave the longs. */
+final class Ticks {
+
+    private Ticks() {}
+
+    static long plus(long time, long ticks) {
+        long sum = time + ticks;
+        return sum < time ? Long.MAX_VALUE : sum;
+    }
+
+    static long minus(long time, long ticks) {
+        long difference = time - ticks;
+        return difference > time ? Long.MIN_VALUE : difference;
+    }
+
+    /** Ticks from {@code from} to {@code to}, 0 if that is past. */
+    static long until(long to, long from) {
+        if (to <= from) {
+            return 0;
+        }
+        long ticks = to - from;
+        return ticks < 0 ? Long.MAX_VALUE : ticks;
+    }
+
+    /** {@code dividend / divisor} rounded up, of numbers that are not negative. */
+    static long ceilDiv(long dividend, long divisor) {
+        return dividend == 0 ? 0 : (dividend - 1) / divisor + 1;
+    }
+}

@@ -1,0 +1,68 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.algorithm.WindowGrid.Window;
+
+/**
+ * The fixed window. A time before the window of the state counts as in it: falling back to the older
+ * window would make the newer one start again. Twin of fixed_window.lua: change both, or neither.
+ */
+record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm<Window> {
+
+    private static final Window UNUSED = new Window(Long.MIN_VALUE, Long.MIN_VALUE, 0);
+
+    @Override
+    public long limit() {
+        return policy.limit();
+    }
+
+    @Override
+    public Window fresh() {
+        return UNUSED;
+    }
+
+    @Override
+    public long waitTicks(Window state, long now, long permits) {
+        boolean fits = permits <= policy.limit() - used(state, now);
+        return fits ? 0 : Ticks.until(state.end(), now);
+    }
+
+    @Override
+    public Window debit(Window state, long now, long permits) {
+        Window current = used(state, now) > 0 ? state : grid.at(now);
+        return new Window(current.start(), current.end(), current.used() + permits);
+    }
+
+    @Override
+    public long remaining(Window state, long now) {
+        return policy.limit() - used(state, now);
+    }
+
+    @Override
+    public long resetTicks(Window state, long now) {
+        return used(state, now) == 0 ? 0 : Ticks.until(state.end(), now);
+    }
+
+    /** Counts only in the window of the debit. */
+    @Override
+    public Window refund(Window state, long now, long debitedAt, long permits) {
+        if (now >= state.end() || debitedAt < state.start() || debitedAt >= state.end()) {
+            return state;
+        }
+        return permits >= state.used() ? UNUSED : new Window(state.start(), state.end(), state.used() - permits);
+    }
+
+    /** A window that starts after the next one comes from a clock that has gone back: its permits count in this one. */
+    @Override
+    public Window rebase(Window state, long now) {
+        if (state.start() <= now) {
+            return state;
+        }
+        Window current = grid.at(now);
+        return state.start() <= current.end() ? state : new Window(current.start(), current.end(), state.used());
+    }
+
+    private static long used(Window state, long now) {
+        return now < state.end() ? state.used() : 0;
+    }
+}

@@ -1,0 +1,248 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiterClosedException;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.waiting.Desk;
+import io.github.reactorratelimit.waiting.WaitLines;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import reactor.core.publisher.Mono;
+
+/** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
+final class LocalState implements LimiterState {
+
+    /** A resolver that makes up a policy for every key would make a table for every key. */
+    private static final int MAX_POLICIES = 1_000;
+
+    private final LimiterSettings settings;
+    private final int maxKeys;
+    private final LocalClock clock;
+    private final Pauses pauses = new Pauses();
+    private final WaitLines lines;
+    private final KeyTable ownTable;
+    private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
+
+    LocalState(LimiterSettings settings, int maxKeys) {
+        this.settings = settings;
+        this.maxKeys = maxKeys;
+        this.clock = new LocalClock(settings.scheduler());
+        this.lines = new WaitLines(settings);
+        this.ownTable = newTable(settings.policy());
+    }
+
+    private KeyTable newTable(RateLimitPolicy policy) {
+        return KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+    }
+
+    private KeyTable table(RateLimitPolicy policy) {
+        if (policy == settings.policy() || policy.equals(settings.policy())) {
+            return ownTable;
+        }
+        KeyTable known = otherTables.get(policy);
+        if (known != null) {
+            return known;
+        }
+        if (otherTables.size() >= MAX_POLICIES) {
+            throw new IllegalStateException("limiter '" + settings.name() + "' has more than " + MAX_POLICIES
+                    + " different policies; the policy resolver should return a few plans, not one policy per key");
+        }
+        return otherTables.computeIfAbsent(policy, this::newTable);
+    }
+
+    @Override
+    public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+        if (lines.isClosed() || lines.hasWaiters(key)) {
+            return false;
+        }
+        long now = clock.now();
+        return !pauses.isPaused(key, now) && table(policy).tryDebit(key, now, permits) == 0;
+    }
+
+    @Override
+    public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+        return answering(() -> {
+            KeyDesk desk = new KeyDesk(key, policy, table(policy));
+            long now = clock.now();
+            return desk.mustWait(now) ? desk.denyInLine(now, permits) : desk.debit(now, permits);
+        });
+    }
+
+    @Override
+    public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return Mono.defer(() -> lines.await(key, new KeyDesk(key, policy, table(policy)), permits, maxWaitNanos));
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
+        return answering(() -> {
+            KeyDesk desk = new KeyDesk(key, policy, table(policy));
+            long now = clock.now();
+            return desk.mustWait(now) ? desk.denyInLine(now, permits) : desk.peek(now, permits);
+        });
+    }
+
+    private interface Answer<T> {
+        T get();
+    }
+
+    private <T> Mono<T> answering(Answer<T> answer) {
+        return Mono.fromCallable(() -> {
+            if (lines.isClosed()) {
+                throw new RateLimiterClosedException(settings.name());
+            }
+            return answer.get();
+        });
+    }
+
+    private Mono<Void> doing(Runnable action) {
+        return answering(() -> {
+                    action.run();
+                    return true;
+                })
+                .then();
+    }
+
+    @Override
+    public Mono<Void> reset(String key, RateLimitPolicy policy) {
+        return doing(() -> {
+            KeyTable table = table(policy);
+            table.reset(key);
+            pauses.end(key);
+            lines.replan(key, new KeyDesk(key, policy, table));
+        });
+    }
+
+    @Override
+    public Mono<Void> refund(Debit debit) {
+        return Mono.fromRunnable(() -> giveBack(debit));
+    }
+
+    private void giveBack(Debit debit) {
+        table(debit.policy()).refund(debit.key(), clock.now(), debit.atTick(), debit.permits());
+        settings.recorder().refunded(debit.permits());
+        lines.poke(debit.key());
+    }
+
+    @Override
+    public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+        return doing(() -> {
+            long now = clock.now();
+            pauses.pause(key, now, saturatedAdd(now, duration));
+            lines.replan(key, new KeyDesk(key, policy, table(policy)));
+        });
+    }
+
+    private static long saturatedAdd(long now, Duration duration) {
+        Duration longest = Duration.ofNanos(Long.MAX_VALUE - Math.max(now, 0));
+        return duration.compareTo(longest) >= 0 ? Long.MAX_VALUE : now + duration.toNanos();
+    }
+
+    @Override
+    public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
+        return doing(() -> {
+            long now = clock.now();
+            Reading spent = table(from).read(key, now, 1);
+            table(from).reset(key);
+            table(to).charge(key, now, spent.limit() - spent.remaining());
+            lines.replan(key, new KeyDesk(key, to, table(to)));
+        });
+    }
+
+    @Override
+    public Mono<Void> close() {
+        return lines.close();
+    }
+
+    /** One key under one policy, as the lines see it. */
+    private final class KeyDesk implements Desk {
+
+        private final String key;
+        private final RateLimitPolicy policy;
+        private final KeyTable table;
+
+        KeyDesk(String key, RateLimitPolicy policy, KeyTable table) {
+            this.key = key;
+            this.policy = policy;
+            this.table = table;
+        }
+
+        @Override
+        public long now() {
+            return clock.now();
+        }
+
+        @Override
+        public RateLimitPolicy policy() {
+            return policy;
+        }
+
+        @Override
+        public long pausedUntil() {
+            return pauses.endOf(key);
+        }
+
+        boolean mustWait(long now) {
+            return pauses.isPaused(key, now) || lines.hasWaiters(key);
+        }
+
+        @Override
+        public long waitNanos(long at, long permits) {
+            return table.waitTicks(key, at, permits);
+        }
+
+        @Override
+        public Decision debit(long at, long permits) {
+            Reading reading = table.debit(key, at, permits);
+            return reading.allowed()
+                    ? Decision.allow(
+                            reading.policy(), quota(reading), new Debit(LocalState.this, key, policy, permits, at))
+                    : Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
+        }
+
+        Decision peek(long now, long permits) {
+            Reading reading = table.read(key, now, permits);
+            return reading.allowed()
+                    ? Decision.wouldAllow(reading.policy(), permits, quota(reading))
+                    : Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
+        }
+
+        @Override
+        public void refund(Debit debit) {
+            giveBack(debit);
+        }
+
+        @Override
+        public void undo(Debit debit) {
+            table.refund(key, debit.atTick(), debit.atTick(), debit.permits());
+        }
+
+        Decision denyInLine(long now, long permits) {
+            return deny(now, permits, lines.grantedAt(key, this, now, permits));
+        }
+
+        @Override
+        public Decision deny(long now, long permits, long grantedAt) {
+            Reading reading = table.read(key, now, permits);
+            Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
+            long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - now);
+            return Decision.deny(reading.policy(), permits, nothingAtOnce, retryAfter);
+        }
+
+        @Override
+        public Projection<?> projection(long now) {
+            return table.projection(key, now);
+        }
+
+        private Decision.Quota quota(Reading reading) {
+            return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks());
+        }
+    }
+}

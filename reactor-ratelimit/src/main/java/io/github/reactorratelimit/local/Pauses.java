@@ -1,0 +1,38 @@
+package io.github.reactorratelimit.local;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Keys that are denied everything for a while, by the time their pause ends. */
+final class Pauses {
+
+    /** The end of a pause that never was. */
+    static final long NOT_PAUSED = Long.MIN_VALUE;
+
+    private static final int SWEEP_ABOVE = 1_000;
+
+    private final Map<String, Long> ends = new ConcurrentHashMap<>();
+
+    long endOf(String key) {
+        return ends.isEmpty() ? NOT_PAUSED : ends.getOrDefault(key, NOT_PAUSED);
+    }
+
+    boolean isPaused(String key, long now) {
+        return now < endOf(key);
+    }
+
+    void pause(String key, long now, long until) {
+        if (until <= now) {
+            ends.remove(key);
+            return;
+        }
+        if (ends.size() > SWEEP_ABOVE) {
+            ends.values().removeIf(end -> end <= now);
+        }
+        ends.put(key, until);
+    }
+
+    void end(String key) {
+        ends.remove(key);
+    }
+}

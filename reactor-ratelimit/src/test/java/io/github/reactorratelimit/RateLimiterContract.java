@@ -1,0 +1,444 @@
+package io.github.reactorratelimit;
+
+import static java.time.Duration.ZERO;
+import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Schedulers;
+import reactor.test.StepVerifier;
+
+/**
+ * What every store must do, whatever its clock: the store may be a server with a time of its own, so
+ * nothing here depends on virtual time. Policies that recover over hours stand still for a test;
+ * policies that recover in milliseconds are only ever waited for.
+ */
+public abstract class RateLimiterContract {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+    private static final int LIMIT = 5;
+
+    private final List<RateLimiter> opened = new ArrayList<>();
+    private final String key = "contract-" + UUID.randomUUID();
+
+    /** The store under test, possibly the same for several limiters. */
+    protected abstract RateLimitStore store();
+
+    private RateLimiter limiter(RateLimitPolicy policy) {
+        RateLimiter limiter = RateLimiter.builder(policy)
+                .name("contract-" + UUID.randomUUID())
+                .store(store())
+                .build();
+        opened.add(limiter);
+        return limiter;
+    }
+
+    @AfterEach
+    void closeLimiters() {
+        Flux.fromIterable(opened).flatMap(RateLimiter::close).blockLast(PATIENCE);
+    }
+
+    private static Decision now(Mono<Decision> request) {
+        Decision decision = request.block(PATIENCE);
+        assertThat(decision).isNotNull();
+        return decision;
+    }
+
+    /** Policies that give {@value #LIMIT} permits at once and no more during a test. */
+    static Stream<RateLimitPolicy> policiesOfFive() {
+        return Stream.of(
+                TokenBucket.of(LIMIT, ofHours(1)),
+                TokenBucket.of(LIMIT, ofHours(1)).stepwise(),
+                new TokenBucket(LIMIT, 7, ofHours(3)),
+                Gcra.of(LIMIT, ofHours(1)),
+                FixedWindow.of(LIMIT, ofHours(9999 / 2)),
+                FixedWindow.of(LIMIT, ofHours(1)).fromFirstRequest(),
+                SlidingWindowLog.of(LIMIT, ofHours(1)),
+                SlidingWindowCounter.of(LIMIT, ofHours(9999 / 2)),
+                Policies.all(TokenBucket.of(LIMIT, ofHours(1)), SlidingWindowLog.of(LIMIT + 1, ofHours(1))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void allowsTheLimitAndDeniesTheNext(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        for (int left = LIMIT - 1; left >= 0; left--) {
+            Decision decision = now(limiter.tryAcquire(key));
+            assertThat(decision.allowed()).isTrue();
+            assertThat(decision.remaining()).isEqualTo(left);
+            assertThat(decision.retryAfter()).isEmpty();
+        }
+        Decision denied = now(limiter.tryAcquire(key));
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.remaining()).isZero();
+        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isPositive());
+        assertThat(denied.resetAfter()).hasValueSatisfying(after -> assertThat(after).isPositive());
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void deniedRequestLeavesStateUntouched(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        assertThat(now(limiter.tryAcquire(key, 3)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire(key, 3)).allowed()).isFalse();
+        assertThat(now(limiter.tryAcquire(key, 2)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire(key, 1)).allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void keysHaveStatesOfTheirOwn(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        assertThat(now(limiter.tryAcquire(key, LIMIT)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire(key + "x", LIMIT)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire(key)).allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void limitersHaveStatesOfTheirOwn(RateLimitPolicy policy) {
+        assertThat(now(limiter(policy).tryAcquire(key, LIMIT)).allowed()).isTrue();
+        assertThat(now(limiter(policy).tryAcquire(key, LIMIT)).allowed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void nothingIsTakenBeforeSubscriptionAndEachOneAsksAgain(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Mono<Decision> request = limiter.tryAcquire(key, LIMIT);
+        assertThat(now(limiter.peek(key)).remaining()).isEqualTo(LIMIT);
+        assertThat(now(request).allowed()).isTrue();
+        assertThat(now(request).allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void peekTakesNothing(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Decision decision = now(limiter.peek(key, LIMIT));
+        assertThat(decision.allowed()).isTrue();
+        assertThat(decision.debit()).isEmpty();
+        assertThat(now(limiter.tryAcquire(key, LIMIT)).allowed()).isTrue();
+        assertThat(now(limiter.peek(key)).allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void resetForgetsWhatWasSpent(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        now(limiter.tryAcquire(key, LIMIT));
+        limiter.reset(key).block(PATIENCE);
+        assertThat(now(limiter.tryAcquire(key, LIMIT)).allowed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void refundGivesBackOnce(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        now(limiter.tryAcquire(key, 3));
+        Decision two = now(limiter.tryAcquire(key, 2));
+        limiter.refund(two).then(limiter.refund(two)).block(PATIENCE);
+        long remaining = now(limiter.peek(key)).remaining();
+        // A bucket does not give back what it may have refilled since: that much of a permit is lost.
+        assertThat(remaining).isBetween(1L, 2L);
+        assertThat(now(limiter.tryAcquire(key, 3)).allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void denialAndPeekGiveNothingBack(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Decision peeked = now(limiter.peek(key));
+        now(limiter.tryAcquire(key, LIMIT));
+        Decision denied = now(limiter.tryAcquire(key));
+        limiter.refund(denied).then(limiter.refund(peeked)).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isZero();
+    }
+
+    @Test
+    void refundOfAnotherLimitersDecisionIsRefused() {
+        Decision decision = now(limiter(TokenBucket.perHour(LIMIT)).tryAcquire(key));
+        RateLimiter other = limiter(TokenBucket.perHour(LIMIT));
+        assertThatThrownBy(() -> other.refund(decision))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("decision must come from limiter");
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void askingForMoreThanTheCapacityFailsAtOnce(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        for (long permits : new long[] {LIMIT + 1, Long.MAX_VALUE}) {
+            StepVerifier.create(limiter.acquire(key, permits))
+                    .expectErrorSatisfies(error -> assertThat(error)
+                            .isInstanceOf(PermitsExceedCapacityException.class)
+                            .hasMessageContaining("permits " + permits + " can never be allowed"))
+                    .verify(PATIENCE);
+        }
+        assertThat(now(limiter.peek(key)).remaining()).isEqualTo(LIMIT);
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void waitThatIsKnownToBeTooLongIsDeniedAndCostsNothing(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        now(limiter.tryAcquire(key, 3));
+        Decision denied = now(limiter.acquire(key, 3, ofSeconds(5)));
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofSeconds(5)));
+        assertThat(now(limiter.acquire(key, 2, ZERO)).allowed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void deadlineInTheContextBoundsTheWait(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        now(limiter.tryAcquire(key, LIMIT));
+        Decision denied = now(limiter.acquire(key).contextWrite(RateLimitContext.deadline(ofSeconds(5))));
+        assertThat(denied.allowed()).isFalse();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void concurrentAsksShareTheLimitExactly(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Long allowed = Flux.range(0, 200)
+                .flatMap(i -> limiter.tryAcquire(key).subscribeOn(Schedulers.boundedElastic()), 64)
+                .filter(Decision::allowed)
+                .count()
+                .block(PATIENCE);
+        assertThat(allowed).isEqualTo(LIMIT);
+    }
+
+    static Stream<RateLimitPolicy> policiesThatRecoverSoon() {
+        return Stream.of(
+                TokenBucket.of(1, ofMillis(20)),
+                Gcra.of(1, ofMillis(20)),
+                LeakyBucket.of(1, ofMillis(20)),
+                LeakyBucket.of(1, ofMillis(20)).strictSpacing(),
+                FixedWindow.of(1, ofMillis(20)),
+                FixedWindow.of(1, ofMillis(20)).fromFirstRequest(),
+                SlidingWindowLog.of(1, ofMillis(20)),
+                SlidingWindowCounter.of(1, ofMillis(20)),
+                Policies.all(Gcra.of(1, ofMillis(20)), FixedWindow.of(1, ofMillis(20))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesThatRecoverSoon")
+    void everyWaiterHasItsTurn(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Long allowed = Flux.range(0, 8)
+                .flatMap(i -> limiter.acquire(key), 8)
+                .filter(Decision::allowed)
+                .count()
+                .block(PATIENCE);
+        assertThat(allowed).isEqualTo(8);
+    }
+
+    @Test
+    void cancelledWaiterLeavesTheLine() {
+        RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
+        now(limiter.tryAcquire(key));
+        List<Disposable> waits =
+                IntStream.range(0, 10).mapToObj(i -> limiter.acquire(key).subscribe()).toList();
+        Duration behindTen = now(limiter.peek(key)).retryAfter().orElseThrow();
+        waits.forEach(Disposable::dispose);
+        Duration behindNone = now(limiter.peek(key)).retryAfter().orElseThrow();
+        assertThat(behindTen).isBetween(ofHours(10), ofHours(11));
+        assertThat(behindNone).isLessThanOrEqualTo(ofHours(1));
+    }
+
+    @Test
+    void tryAcquireDoesNotOvertakeWaiters() {
+        RateLimiter limiter = limiter(TokenBucket.of(3, ofHours(3)));
+        now(limiter.tryAcquire(key, 2));
+        Disposable wait = limiter.acquire(key, 3).subscribe();
+        Decision denied = now(limiter.tryAcquire(key));
+        assertThat(denied.allowed()).isFalse();
+        assertThat(limiter.tryAcquireNow(key, 1)).isFalse();
+        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofHours(2)));
+        wait.dispose();
+        assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue();
+    }
+
+    @Test
+    void pausedKeyIsDeniedUntilThePauseEnds() {
+        RateLimiter limiter = limiter(TokenBucket.perHour(LIMIT));
+        limiter.pause(key, ofHours(1)).block(PATIENCE);
+        Decision denied = now(limiter.tryAcquire(key));
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isBetween(ofSeconds(3000), ofHours(1)));
+        assertThat(now(limiter.tryAcquire(key + "x")).allowed()).isTrue();
+        limiter.pause(key, ZERO).block(PATIENCE);
+        assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue();
+    }
+
+    @Test
+    void endOfPauseGrantsThoseWhoWait() {
+        RateLimiter limiter = limiter(TokenBucket.perHour(LIMIT));
+        limiter.pause(key, ofHours(1)).block(PATIENCE);
+        Mono<Decision> waiting = limiter.acquire(key).cache();
+        waiting.subscribe();
+        limiter.pause(key, ZERO).block(PATIENCE);
+        assertThat(now(waiting).allowed()).isTrue();
+    }
+
+    @Test
+    void pauseDeniesThoseWhoseWaitBecomesTooLong() {
+        RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
+        now(limiter.tryAcquire(key));
+        Mono<Decision> waiting = limiter.acquire(key, 1, ofHours(2)).cache();
+        waiting.subscribe();
+        limiter.pause(key, ofHours(3)).block(PATIENCE);
+        assertThat(now(waiting).allowed()).isFalse();
+    }
+
+    @Test
+    void closingFailsThoseWhoWaitAndThoseWhoCome() {
+        RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
+        now(limiter.tryAcquire(key));
+        Mono<Decision> waiting = limiter.acquire(key).cache();
+        waiting.subscribe();
+        limiter.close().block(PATIENCE);
+        for (Mono<Decision> request : List.of(waiting, limiter.acquire(key), limiter.tryAcquire(key))) {
+            StepVerifier.create(request)
+                    .expectErrorSatisfies(error -> assertThat(error)
+                            .isInstanceOf(RateLimiterClosedException.class)
+                            .hasMessageContaining(limiter.name()))
+                    .verify(PATIENCE);
+        }
+        assertThat(limiter.tryAcquireNow(key, 1)).isFalse();
+    }
+
+    @Test
+    void compositeNamesThePartThatBinds() {
+        TokenBucket loose = TokenBucket.perHour(10);
+        SlidingWindowLog tight = SlidingWindowLog.of(2, ofHours(1));
+        RateLimiter limiter = limiter(Policies.all(loose, tight));
+        assertThat(now(limiter.tryAcquire(key, 2)).policy()).isEqualTo(tight);
+        Decision denied = now(limiter.tryAcquire(key));
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.policy()).isEqualTo(tight);
+        assertThat(denied.limit()).isEqualTo(2);
+    }
+
+    @Test
+    void acquireAllTakesEverythingOrNothing() {
+        RateLimiter perUser = limiter(TokenBucket.perHour(3));
+        RateLimiter global = limiter(TokenBucket.perHour(2));
+        Mono<JointDecision> both =
+                RateLimiter.acquireAll(List.of(RateLimiter.ask(perUser, key), RateLimiter.ask(global, "*")));
+        assertThat(both.block(PATIENCE).allowed()).isTrue();
+        assertThat(both.block(PATIENCE).allowed()).isTrue();
+        JointDecision denied = both.block(PATIENCE);
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.binding().policy()).isEqualTo(global.policy());
+        assertThat(denied.decisions()).hasSize(2);
+        assertThat(now(perUser.peek(key)).resetAfter().orElseThrow())
+                .as("the third was given back but for what refilled meanwhile")
+                .isLessThanOrEqualTo(ofSeconds(2 * 1200 + 1));
+    }
+
+    @Test
+    void leaseIsHeldUntilItIsReleasedOnce() {
+        RateLimiter limiter = limiter(ConcurrencyLimit.of(2));
+        Lease first = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
+        Lease second = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
+        StepVerifier.create(limiter.acquireLease(key, 1, ZERO))
+                .expectErrorSatisfies(error -> assertThat(((RateLimitExceededException) error)
+                                .decision()
+                                .retryAfter())
+                        .isEmpty())
+                .verify(PATIENCE);
+        first.release().then(first.release()).block(PATIENCE);
+        Lease third = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
+        StepVerifier.create(limiter.acquireLease(key, 1, ZERO))
+                .expectError(RateLimitExceededException.class)
+                .verify(PATIENCE);
+        second.release().then(third.release()).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isEqualTo(2);
+    }
+
+    @Test
+    void waiterForALeaseIsGrantedByARelease() {
+        RateLimiter limiter = limiter(ConcurrencyLimit.of(1));
+        Lease held = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
+        Mono<Lease> waiting = limiter.acquireLease(key, 1, PATIENCE).cache();
+        waiting.subscribe();
+        held.release().block(PATIENCE);
+        waiting.flatMap(Lease::release).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isEqualTo(1);
+    }
+
+    @Test
+    void waiterForALeaseIsDeniedWhenItsPatienceEnds() {
+        RateLimiter limiter = limiter(ConcurrencyLimit.of(1));
+        Lease held = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
+        StepVerifier.create(limiter.acquireLease(key, 1, ofMillis(30)))
+                .expectError(RateLimitExceededException.class)
+                .verify(PATIENCE);
+        held.release().block(PATIENCE);
+    }
+
+    @Test
+    void useReleasesOnCompletionErrorAndCancel() {
+        RateLimiter limiter = limiter(ConcurrencyLimit.of(1));
+        AtomicInteger inFlight = new AtomicInteger();
+        Sinks.One<Integer> open = Sinks.one();
+        limiter.use(key, 1, Flux.range(0, 3).doOnNext(i -> inFlight.set(inUse(limiter)))).blockLast(PATIENCE);
+        assertThat(inFlight).hasValue(1);
+        assertThat(inUse(limiter)).isZero();
+        StepVerifier.create(limiter.use(key, 1, Flux.error(new IllegalStateException("work failed"))))
+                .expectErrorMessage("work failed")
+                .verify(PATIENCE);
+        assertThat(inUse(limiter)).isZero();
+        Disposable running = limiter.use(key, 1, open.asMono()).subscribe();
+        assertThat(inUse(limiter)).isEqualTo(1);
+        running.dispose();
+        limiter.acquireLease(key, 1, PATIENCE).flatMap(Lease::release).block(PATIENCE);
+        assertThat(inUse(limiter)).isZero();
+    }
+
+    private int inUse(RateLimiter limiter) {
+        Decision decision = now(limiter.peek(key));
+        return (int) (decision.limit() - decision.remaining());
+    }
+
+    @Test
+    void policyPerKeyIsAskedForOnceAndCarriesWhatWasSpent() {
+        AtomicInteger lookUps = new AtomicInteger();
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(2))
+                .store(store())
+                .policyPerKey(
+                        name -> Mono.fromSupplier(() -> {
+                            lookUps.incrementAndGet();
+                            return name.startsWith("vip") ? TokenBucket.perHour(4) : null;
+                        }),
+                        ofHours(1))
+                .build();
+        opened.add(limiter);
+        assertThat(now(limiter.tryAcquire("vip" + key, 4)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire("vip" + key)).allowed()).isFalse();
+        assertThat(now(limiter.tryAcquire(key, 2)).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire(key)).allowed()).isFalse();
+        assertThat(lookUps).hasValue(2);
+    }
+}

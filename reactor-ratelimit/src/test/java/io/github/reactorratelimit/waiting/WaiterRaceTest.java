@@ -1,0 +1,104 @@
+package io.github.reactorratelimit.waiting;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.ManualScheduler;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.scheduler.Schedulers;
+import reactor.test.util.RaceTestUtils;
+
+/** Two threads against each other: one atomic move decides, and every permit is spent or returned once. */
+class WaiterRaceTest {
+
+    private static final int ROUNDS = 100_000;
+    private static final String KEY = "k";
+    private static final long INTERVAL_NANOS = 1_000;
+    private static final Duration NO_LIMIT = Duration.ofDays(1);
+
+    @Test
+    void cancelAgainstGrantSpendsOrReturnsThePermitOnce() {
+        ManualScheduler time = new ManualScheduler(0);
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(1, Duration.ofNanos(INTERVAL_NANOS)))
+                .scheduler(time)
+                .build();
+        int granted = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            assertThat(limiter.tryAcquireNow(KEY, 1)).isTrue();
+            AtomicInteger delivered = new AtomicInteger();
+            Disposable wait = limiter.acquire(KEY).subscribe(decision -> delivered.incrementAndGet());
+            time.advance(INTERVAL_NANOS);
+            RaceTestUtils.race(time::runDue, wait::dispose);
+            time.runDue();
+            assertThat(limiter.tryAcquireNow(KEY, 1))
+                    .as("round %d: the permit was returned unless it was delivered", round)
+                    .isEqualTo(delivered.get() == 0);
+            assertThat(time.pending()).isZero();
+            granted += delivered.get();
+            time.advance(INTERVAL_NANOS);
+        }
+        System.out.printf("cancel against grant: %d of %d granted%n", granted, ROUNDS);
+    }
+
+    @Test
+    void cancelAgainstReleaseNeverLosesAPermit() {
+        RateLimiter limiter =
+                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        int granted = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
+            AtomicReference<Lease> second = new AtomicReference<>();
+            Disposable wait = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(second::set);
+            RaceTestUtils.race(() -> held.release().subscribe(), wait::dispose);
+            if (second.get() != null) {
+                granted++;
+                second.get().release().subscribe();
+            }
+            Decision after = limiter.peek(KEY).block();
+            assertThat(after.remaining()).as("round %d", round).isEqualTo(1);
+        }
+        System.out.printf("cancel against release: %d of %d granted%n", granted, ROUNDS);
+    }
+
+    @Test
+    void joinAgainstRetiringLineIsNeverForgotten() {
+        RateLimiter limiter =
+                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        for (int round = 0; round < ROUNDS; round++) {
+            Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
+            AtomicReference<Lease> stays = new AtomicReference<>();
+            Disposable leaves = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe();
+            RaceTestUtils.race(
+                    leaves::dispose,
+                    () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(stays::set));
+            assertThat(stays.get()).isNull();
+            held.release().block();
+            assertThat(stays.get()).as("round %d", round).isNotNull();
+            stays.get().release().block();
+        }
+    }
+
+    @Test
+    void closeAgainstJoinTellsEveryone() {
+        for (int round = 0; round < 20_000; round++) {
+            RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                    .scheduler(Schedulers.immediate())
+                    .build();
+            limiter.acquireLease(KEY, 1, NO_LIMIT).block();
+            AtomicInteger told = new AtomicInteger();
+            Runnable join = () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE))
+                    .subscribe(lease -> {}, error -> told.incrementAndGet());
+            RaceTestUtils.race(() -> limiter.close().subscribe(), join);
+            limiter.close().block(Duration.ofSeconds(30));
+            assertThat(told).as("round %d", round).hasValue(1);
+        }
+    }
+}
