@@ -5,37 +5,76 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 
-/** The keys of one policy in this process; every method is one atomic step on one key and never blocks. */
+/**
+ * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
+ * At most {@code maxKeys} keys have a state of their own; the others share {@linkplain OverflowCells
+ * overflow cells} and are limited more strictly, never less: {@link BoundedKeyTable} says how.
+ *
+ * <p>Times are readings of one clock that does not go backward, but may arrive out of order. A debit
+ * of a key that the table forgot counts as made at the time of forgetting if {@code at} is earlier.
+ */
 abstract class KeyTable {
 
+    /**
+     * An empty table.
+     *
+     * @throws IllegalArgumentException if {@code maxKeys < 1}, or the policy has no exact steps at this tick
+     */
     static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys) {
-        throw new UnsupportedOperationException();
+        Forgetting forgetting = Forgetting.of(policy, clock);
+        Cell pristine = Algorithms.asLong(policy, clock)
+                .<Cell>map(algorithm -> LongCell.fresh(algorithm, forgetting))
+                .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
+        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys);
     }
 
-    /** Takes permits as of {@code at}: 0 if taken, else the ticks to wait; the state is untouched then. Allocates nothing for known keys where the state is a long. */
+    /**
+     * Takes permits as of {@code at}: 0 if taken, else the ticks to wait; the state is untouched then.
+     * Allocates nothing for keys in the table where the state is a long.
+     */
     abstract long tryDebit(String key, long at, long permits);
 
-    /** Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether permits were taken. */
+    /**
+     * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether
+     * permits were taken.
+     */
     abstract Reading debit(String key, long at, long permits);
 
-    /** Looks without taking. */
+    /** Looks without taking; a key that is not in the table does not enter it. */
     abstract Reading read(String key, long now, long permits);
 
-    /** The ticks to wait as of {@code at}, without taking. */
+    /** The ticks to wait as of {@code at}, without taking; a key that is not in the table does not enter it. */
     abstract long waitTicks(String key, long at, long permits);
 
-    /** Gives back permits that were debited at {@code debitedAt}. */
+    /**
+     * Gives back permits that were debited at {@code debitedAt}, each debit at most once.
+     *
+     * <p>Permits of a rate go to the key's own state only. They are lost to the strict side if the key has
+     * none: what a forgotten key spent is refilled anyway, and what was taken from an overflow cell comes
+     * back with time. So are permits that were debited before the key was {@linkplain #reset reset}.
+     *
+     * <p>Permits of a concurrency limit are always given back, and to where they were taken from.
+     */
     abstract void refund(String key, long now, long debitedAt, long permits);
 
-    /** Takes as many of the permits as are there: what was spent under another policy. */
+    /**
+     * Takes as many of the permits as are there: what was spent under another policy. Of no effect on a
+     * concurrency limit: nobody would give those permits back.
+     */
     abstract void charge(String key, long now, long permits);
 
-    /** Forgets what the key spent. */
-    abstract void reset(String key);
+    /**
+     * Forgets what the key spent. A key that shares an overflow cell gets a state of its own, if there is
+     * room; if not, nothing happens, because the others that share the cell must not gain. Of no effect on
+     * a concurrency limit: its permits are not spent but in use, and come back by refund.
+     *
+     * @param now debits before this time are not refundable any more
+     */
+    abstract void reset(String key, long now);
 
-    /** What lies ahead of the key. */
+    /** What lies ahead of the key; a key that is not in the table does not enter it. */
     abstract Projection<?> projection(String key, long now);
 
-    /** Keys in the table, overflow cells apart. */
+    /** Keys in the table, overflow cells apart; never more than the bound. */
     abstract int size();
 }

@@ -114,7 +114,7 @@ final class LocalState implements LimiterState {
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return doing(() -> {
             KeyTable table = table(policy);
-            table.reset(key);
+            table.reset(key, clock.now());
             pauses.end(key);
             lines.replan(key, new KeyDesk(key, policy, table));
         });
@@ -150,7 +150,7 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             Reading spent = table(from).read(key, now, 1);
-            table(from).reset(key);
+            table(from).reset(key, now);
             table(to).charge(key, now, spent.limit() - spent.remaining());
             lines.replan(key, new KeyDesk(key, to, table(to)));
         });

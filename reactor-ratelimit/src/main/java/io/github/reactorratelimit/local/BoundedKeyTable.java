@@ -1,0 +1,262 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.local.Slot.Entering;
+import java.lang.invoke.VarHandle;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bounded table of keys, and how it stays exact when keys come and go.
+ *
+ * <p><b>Where a key's state is.</b> A key in the table has a {@link Cell} of its own. When the table is
+ * full and the {@link Sweeper} finds nothing to forget, a new key is served by one of the {@link
+ * OverflowCells}, shared with others. The promise is that no key is ever allowed more than its policy
+ * alone would: every cell it meets holds at least what the key spent and still counts. Debits of
+ * others on a shared cell only make it stricter. (Where the policy's phase is set by the first request,
+ * that of a shared cell may be another than the key's own would be: there the promise is the policy's
+ * worst case. {@link Forgetting} keeps it.)
+ *
+ * <p><b>Leaving.</b> A cell is killed by one CAS from a refilled state to the dead mark, and only then
+ * removed. A debit is one CAS on the same word: either it comes first, and the kill fails, or it finds
+ * the cell dead and looks the key up again. What is forgotten answers like a fresh state from the time
+ * of forgetting on; {@link Forgetting} deals with threads whose clock reading is older. Whoever finds a
+ * dead cell may take its place for the key, so nobody waits for the thread that killed it.
+ *
+ * <p><b>Entering.</b> A key that was served by an overflow cell must not leave its debits behind: its
+ * new cell starts with the overflow cell's state. But another thread may debit the overflow cell at
+ * the same time. Therefore
+ *
+ * <ol>
+ *   <li>who enters a key first publishes {@link Entering}, then reads the overflow cell, then replaces
+ *       Entering by a cell with that state; whoever meets Entering does the same, the first one wins;
+ *   <li>who debits an overflow cell then looks the key up again, and if it is in the table by now, asks
+ *       the table's cell too and returns that answer. The debit on the overflow cell stays.
+ * </ol>
+ *
+ * <p>Each writes first and reads the other's word then, with a full fence between. So either the one who
+ * enters sees the debit, or the one who debits sees Entering, or both: no debit is missed. One may count
+ * twice, which is stricter.
+ *
+ * <p><b>Giving back.</b> Refunds of a rate go to the key's own cell or nowhere. If the debit was made
+ * there, that is right. If it was made on the overflow cell, the own cell has inherited it, or the
+ * overflow cell was refilled; if it was made on an earlier cell that was forgotten, its effect was gone
+ * by then. In the last two cases the algorithm gives nothing back, as of the horizon of forgetting.
+ *
+ * <p><b>Concurrency limits</b> neither refill nor may lose a refund, and a permit must go back to where
+ * it was taken. So a key enters only while nothing is in flight on its overflow cell (Entering is
+ * removed instead of replaced otherwise), and who debits the overflow cell and then finds the key in
+ * the table takes that debit back. A cell with permits in flight is never refilled, hence never
+ * forgotten. By the same two steps as above all granted permits of a key are in one place: in its own
+ * cell if it has one, else in its overflow cell. That is where a refund goes.
+ *
+ * <p><b>Reset</b> kills the cell, and puts a fresh one in its place. Refunds that found the old cell are
+ * of no effect, those that find the new one are compared with the time of the reset, which is recorded
+ * before the kill.
+ */
+final class BoundedKeyTable extends KeyTable {
+
+    /** Never debited: what a key that nobody has seen starts from. */
+    private final Cell pristine;
+
+    /** Whether permits come back by refund only. */
+    private final boolean inFlight;
+
+    private final Forgetting forgetting;
+    private final BoundedSlots slots;
+    private final Sweeper sweeper;
+    private final OverflowCells overflow;
+    private final ResetTimes resets = new ResetTimes();
+
+    BoundedKeyTable(Cell pristine, RateLimitPolicy policy, Forgetting forgetting, int maxKeys) {
+        this.pristine = pristine;
+        this.inFlight = policy instanceof ConcurrencyLimit;
+        this.forgetting = forgetting;
+        this.slots = new BoundedSlots(maxKeys);
+        this.sweeper = new Sweeper(slots);
+        this.overflow = new OverflowCells(pristine);
+    }
+
+    @Override
+    long tryDebit(String key, long at, long permits) {
+        if (slots.get(key) instanceof Cell cell) {
+            long waitTicks = cell.tryDebit(at, permits);
+            if (waitTicks != Cell.GONE) {
+                return waitTicks;
+            }
+        }
+        return debit(key, at, permits).waitTicks();
+    }
+
+    @Override
+    Reading debit(String key, long at, long permits) {
+        for (Cell own = enter(key, at); own != null; own = enter(key, at)) {
+            Reading reading = own.debit(at, permits);
+            if (reading != null) {
+                return reading;
+            }
+        }
+        return debitOverflow(key, at, permits);
+    }
+
+    private Reading debitOverflow(String key, long at, long permits) {
+        Cell shared = overflow.get(key);
+        long from = forgetting.notBefore(at);
+        Reading reading = Objects.requireNonNull(shared.debit(from, permits), "overflow cells never die");
+        if (reading.allowed()) {
+            VarHandle.fullFence();
+            for (Cell own = own(key); own != null; own = own(key)) {
+                Reading ownReading = own.debit(at, permits);
+                if (ownReading != null) {
+                    takeBack(shared, from, permits);
+                    return ownReading;
+                }
+            }
+        }
+        return Cell.since(at, from, reading);
+    }
+
+    private void takeBack(Cell shared, long debitedAt, long permits) {
+        if (inFlight) {
+            shared.refund(debitedAt, debitedAt, permits);
+        }
+    }
+
+    @Override
+    void charge(String key, long now, long permits) {
+        if (inFlight) {
+            return;
+        }
+        for (Cell own = enter(key, now); own != null; own = enter(key, now)) {
+            if (own.charge(now, permits)) {
+                return;
+            }
+        }
+        overflow.get(key).charge(forgetting.notBefore(now), permits);
+        VarHandle.fullFence();
+        for (Cell own = own(key); own != null && !own.charge(now, permits); own = own(key)) {}
+    }
+
+    @Override
+    void refund(String key, long now, long debitedAt, long permits) {
+        Cell own = slots.get(key) instanceof Cell cell && !cell.isDead() ? cell : null;
+        if (inFlight) {
+            Cell holder = own == null ? overflow.peek(key) : own;
+            if (holder != null) {
+                holder.refund(now, debitedAt, permits);
+            }
+        } else if (own != null && !resets.isBeforeReset(key, debitedAt)) {
+            own.refund(now, debitedAt, permits);
+            sweeper.wake();
+        }
+    }
+
+    @Override
+    void reset(String key, long now) {
+        if (inFlight) {
+            return;
+        }
+        for (Cell own = ownToReset(key, now); own != null; own = ownToReset(key, now)) {
+            resets.record(key, now);
+            if (own.kill()) {
+                slots.replace(key, own, pristine.copy());
+                sweeper.wake();
+                return;
+            }
+        }
+    }
+
+    private @Nullable Cell ownToReset(String key, long now) {
+        Cell own = own(key);
+        return own == null && ancestor(key) != pristine ? enter(key, now) : own;
+    }
+
+    @Override
+    Reading read(String key, long now, long permits) {
+        Cell own = own(key);
+        if (own != null) {
+            return own.read(now, permits);
+        }
+        long from = forgetting.notBefore(now);
+        return Cell.since(now, from, ancestor(key).read(from, permits));
+    }
+
+    @Override
+    long waitTicks(String key, long at, long permits) {
+        Cell own = own(key);
+        if (own != null) {
+            return own.waitTicks(at, permits);
+        }
+        long from = forgetting.notBefore(at);
+        return Cell.since(at, from, ancestor(key).waitTicks(from, permits));
+    }
+
+    @Override
+    Projection<?> projection(String key, long now) {
+        Cell own = own(key);
+        return own != null ? own.projection(now) : ancestor(key).projection(forgetting.notBefore(now));
+    }
+
+    @Override
+    int size() {
+        return slots.size();
+    }
+
+    /** The key's cell, null if it has none; finishes an entering that others have begun. */
+    private @Nullable Cell own(String key) {
+        for (; ; ) {
+            Slot slot = slots.get(key);
+            if (slot instanceof Entering entering) {
+                finish(key, entering);
+            } else {
+                return slot instanceof Cell cell && !cell.isDead() ? cell : null;
+            }
+        }
+    }
+
+    /** The key's cell, made if there is none; null if the key may not enter or there is no room. */
+    private @Nullable Cell enter(String key, long now) {
+        boolean swept = false;
+        for (; ; ) {
+            Slot slot = slots.get(key);
+            if (slot instanceof Cell cell && !cell.isDead()) {
+                return cell;
+            }
+            if (slot instanceof Entering entering) {
+                finish(key, entering);
+            } else if (inFlight && ancestor(key) != pristine) {
+                return null;
+            } else if (slot != null) {
+                slots.replace(key, slot, new Entering());
+            } else if (!slots.add(key, new Entering()) && !slots.hasRoom()) {
+                if (swept) {
+                    return null;
+                }
+                sweeper.sweep(now);
+                swept = true;
+            }
+        }
+    }
+
+    private void finish(String key, Entering entering) {
+        VarHandle.fullFence();
+        Cell ancestor = ancestor(key);
+        if (inFlight && ancestor != pristine) {
+            slots.remove(key, entering);
+        } else {
+            slots.replace(key, entering, ancestor.copy());
+        }
+    }
+
+    /**
+     * The cell whose state a key without one starts from. An overflow cell that is refilled by the horizon
+     * counts as fresh, so that the key's debits are held to the horizon.
+     */
+    private Cell ancestor(String key) {
+        Cell shared = overflow.peek(key);
+        return shared == null || shared.isRefilled(forgetting.horizon()) ? pristine : shared;
+    }
+}

@@ -1,0 +1,93 @@
+package io.github.reactorratelimit.local;
+
+import java.security.SecureRandom;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * SipHash-2-4 over the UTF-16 code units of a key, under a secret seed: who does not know the seed
+ * cannot choose keys that share an overflow cell with a victim. {@link String#hashCode} cannot do that,
+ * everybody can compute it.
+ */
+final class KeyedHash {
+
+    private static final KeyedHash PROCESS = ofSecureRandom();
+    private static final AtomicLong TABLES = new AtomicLong();
+
+    private final long seed0;
+    private final long seed1;
+
+    KeyedHash(long seed0, long seed1) {
+        this.seed0 = seed0;
+        this.seed1 = seed1;
+    }
+
+    private static KeyedHash ofSecureRandom() {
+        SecureRandom random = new SecureRandom();
+        return new KeyedHash(random.nextLong(), random.nextLong());
+    }
+
+    /** A hash with a seed of its own, derived from the secret of this process: reads no entropy, so never blocks. */
+    static KeyedHash create() {
+        long table = TABLES.incrementAndGet();
+        return new KeyedHash(PROCESS.of("0" + table), PROCESS.of("1" + table));
+    }
+
+    long of(String key) {
+        Sip sip = new Sip(seed0, seed1);
+        int whole = key.length() & ~3;
+        for (int i = 0; i < whole; i += 4) {
+            sip.word(key.charAt(i)
+                    | (long) key.charAt(i + 1) << 16
+                    | (long) key.charAt(i + 2) << 32
+                    | (long) key.charAt(i + 3) << 48);
+        }
+        long last = (long) (key.length() * 2) << 56;
+        for (int i = whole; i < key.length(); i++) {
+            last |= (long) key.charAt(i) << 16 * (i - whole);
+        }
+        sip.word(last);
+        return sip.finish();
+    }
+
+    private static final class Sip {
+
+        private long v0;
+        private long v1;
+        private long v2;
+        private long v3;
+
+        Sip(long seed0, long seed1) {
+            v0 = seed0 ^ 0x736f6d6570736575L;
+            v1 = seed1 ^ 0x646f72616e646f6dL;
+            v2 = seed0 ^ 0x6c7967656e657261L;
+            v3 = seed1 ^ 0x7465646279746573L;
+        }
+
+        void word(long word) {
+            v3 ^= word;
+            rounds(2);
+            v0 ^= word;
+        }
+
+        long finish() {
+            v2 ^= 0xff;
+            rounds(4);
+            return v0 ^ v1 ^ v2 ^ v3;
+        }
+
+        private void rounds(int count) {
+            for (int i = 0; i < count; i++) {
+                v0 += v1;
+                v1 = Long.rotateLeft(v1, 13) ^ v0;
+                v0 = Long.rotateLeft(v0, 32);
+                v2 += v3;
+                v3 = Long.rotateLeft(v3, 16) ^ v2;
+                v0 += v3;
+                v3 = Long.rotateLeft(v3, 21) ^ v0;
+                v2 += v1;
+                v1 = Long.rotateLeft(v1, 17) ^ v2;
+                v2 = Long.rotateLeft(v2, 32);
+            }
+        }
+    }
+}
