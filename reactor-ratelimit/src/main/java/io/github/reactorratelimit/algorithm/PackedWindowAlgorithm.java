@@ -81,7 +81,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     }
 
     private long used(long state, long now) {
-        if (state == UNUSED || state <= now && state <= grid.startOf(now)) {
+        if (state == UNUSED || (state <= now && state <= grid.startOf(now))) {
             return 0;
         }
         return (state - startOf(state)) / sliceTicks;
