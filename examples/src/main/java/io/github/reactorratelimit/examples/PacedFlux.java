@@ -3,8 +3,8 @@ package io.github.reactorratelimit.examples;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
 import io.github.reactorratelimit.TokenBucket;
-import java.util.concurrent.TimeUnit;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Timed;
 
 /** Paces a stream: five elements pass at once, the others leave six a second. */
 public final class PacedFlux {
@@ -20,17 +20,16 @@ public final class PacedFlux {
      */
     public static void main(String[] args) {
         System.out.println("20 orders through TokenBucket.perSecond(6).withBurst(5)");
-        long startNanos = System.nanoTime();
-
         Flux.range(1, 20)
                 .transform(limitRate(TokenBucket.perSecond(6).withBurst(5)))
-                .doOnNext(order -> printDeparture(order, System.nanoTime() - startNanos))
+                .timed()
+                .doOnNext(PacedFlux::print)
                 .blockLast();
     }
 
-    private static void printDeparture(int order, long elapsedNanos) {
-        long elapsedMillis = TimeUnit.NANOSECONDS.toMillis(elapsedNanos);
-        String bar = "=".repeat((int) (elapsedMillis / MILLIS_PER_MARK));
-        System.out.printf("order %2d %5d ms %s>%n", order, elapsedMillis, bar);
+    private static void print(Timed<Integer> departure) {
+        long millis = departure.elapsedSinceSubscription().toMillis();
+        String bar = "=".repeat((int) (millis / MILLIS_PER_MARK));
+        System.out.printf("order %2d %5d ms %s>%n", departure.get(), millis, bar);
     }
 }
