@@ -130,7 +130,7 @@ final class HandLimiter implements RateLimiter {
     @Override
     public synchronized boolean tryAcquireNow(String key, long permits) {
         check(key, permits);
-        return fastPath && waiters.isEmpty() && take(permits);
+        return fastPath && waiters.isEmpty() && HandLimiter.this.take(permits);
     }
 
     @Override
@@ -152,7 +152,7 @@ final class HandLimiter implements RateLimiter {
                 actual.onSubscribe(waiter);
                 boolean allowed;
                 synchronized (HandLimiter.this) {
-                    allowed = waiters.isEmpty() && take(permits);
+                    allowed = waiters.isEmpty() && HandLimiter.this.take(permits);
                     if (!allowed && !maxWait.isZero()) {
                         if (!waiter.answered.get()) {
                             waiters.add(waiter);
