@@ -40,7 +40,9 @@ class LeakyBucketModelTest {
             List<Visit> visits = visits(random, interval);
             List<Long> expected = onPaper(visits, interval);
             List<Long> actual = inTheLimiter(visits, interval);
-            assertThat(actual).as("seed %d round %d interval %d %s", seed, round, interval, visits).isEqualTo(expected);
+            assertThat(actual)
+                    .as("seed %d round %d interval %d %s", seed, round, interval, visits)
+                    .isEqualTo(expected);
             departed += (int) expected.stream().filter(at -> at != NEVER).count();
             cancelled += (int) expected.stream().filter(at -> at == NEVER).count();
         }

@@ -50,13 +50,15 @@ class WaiterRaceTest {
 
     @Test
     void cancelAgainstReleaseNeverLosesAPermit() {
-        RateLimiter limiter =
-                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .scheduler(Schedulers.immediate())
+                .build();
         int granted = 0;
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             AtomicReference<Lease> second = new AtomicReference<>();
-            Disposable wait = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(second::set);
+            Disposable wait = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE))
+                    .subscribe(second::set);
             RaceTestUtils.race(() -> held.release().subscribe(), wait::dispose);
             if (second.get() != null) {
                 granted++;
@@ -70,15 +72,18 @@ class WaiterRaceTest {
 
     @Test
     void joinAgainstRetiringLineIsNeverForgotten() {
-        RateLimiter limiter =
-                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .scheduler(Schedulers.immediate())
+                .build();
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             AtomicReference<Lease> stays = new AtomicReference<>();
-            Disposable leaves = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe();
+            Disposable leaves = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE))
+                    .subscribe();
             RaceTestUtils.race(
                     leaves::dispose,
-                    () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(stays::set));
+                    () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE))
+                            .subscribe(stays::set));
             assertThat(stays.get()).isNull();
             held.release().block();
             assertThat(stays.get()).as("round %d", round).isNotNull();
