@@ -79,7 +79,7 @@ public final class Algorithms {
     private static boolean isMetered(RateLimitPolicy policy) {
         return policy instanceof Gcra
                 || policy instanceof LeakyBucket
-                || policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.CONTINUOUS;
+                || (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.CONTINUOUS);
     }
 
     private static Meter meter(RateLimitPolicy policy, Tick tick) {

@@ -41,9 +41,9 @@ final class KeyedHash {
                     | (long) key.charAt(i + 2) << 32
                     | (long) key.charAt(i + 3) << 48);
         }
-        long last = (long) (key.length() * 2) << 56;
+        long last = ((long) key.length() * 2) << 56;
         for (int i = whole; i < key.length(); i++) {
-            last |= (long) key.charAt(i) << 16 * (i - whole);
+            last |= (long) key.charAt(i) << (16 * (i - whole));
         }
         sip.word(last);
         return sip.finish();

@@ -80,8 +80,10 @@ final class LineTimer implements Runnable {
         }
         if (held.isEmpty()) {
             disarm();
+            watch.stop();
         } else {
             armFor(held.first());
+            watch.start();
         }
     }
 
@@ -104,7 +106,6 @@ final class LineTimer implements Runnable {
         armedAt = line.heldAt;
         try {
             armed = scheduler.schedule(this, Math.max(0, armedAt - line.now()), TimeUnit.NANOSECONDS);
-            watch.start();
         } catch (RejectedExecutionException gone) {
             onSchedulerGone.run();
         }
@@ -116,6 +117,5 @@ final class LineTimer implements Runnable {
             armed = null;
             armedAt = Algorithm.UNKNOWN;
         }
-        watch.stop();
     }
 }

@@ -100,7 +100,7 @@ class LeakyBucketModelTest {
             }
         }
         events.stream().sorted(Comparator.comparingLong(Event::at)).forEach(event -> {
-            time.advanceTimeTo(java.time.Instant.ofEpochSecond(0, event.at()));
+            time.advanceTimeBy(Duration.ofNanos(event.at() - time.now(TimeUnit.NANOSECONDS)));
             event.action().run();
         });
         time.advanceTimeBy(Duration.ofNanos(1_000 * interval * 5));

@@ -1,0 +1,100 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.RateLimiter;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.util.context.ContextView;
+
+/**
+ * What one subscription asks of its limiter. Keys and costs of the subscriber are resolved when it is
+ * made, those of an element when it comes.
+ */
+final class Asking<T> {
+
+    private final RateLimiter limiter;
+    private final Duration maxWait;
+    private final String subscriberKey;
+    private final long subscriberCost;
+    private final @Nullable Function<? super T, String> elementKey;
+    private final @Nullable ToLongFunction<? super T> elementCost;
+
+    private Asking(RateLimiter limiter, LimitSpec<T> spec, ContextView context) {
+        this.limiter = limiter;
+        this.maxWait = spec.effectiveMaxWait();
+        KeyRule<T> key = spec.keyRule();
+        this.elementKey = key instanceof KeyRule.OfElement<T> ofElement ? ofElement.key() : null;
+        this.subscriberKey = keyOfSubscriber(key, context);
+        CostRule<T> cost = spec.costRule();
+        this.elementCost = cost instanceof CostRule.OfElement<T> ofElement ? ofElement.permits() : null;
+        this.subscriberCost = costOfSubscriber(cost, context);
+    }
+
+    private static <T> String keyOfSubscriber(KeyRule<T> rule, ContextView context) {
+        if (rule instanceof KeyRule.OfContext<T> ofContext) {
+            return Objects.requireNonNull(ofContext.key().apply(context), "key from the Context");
+        }
+        return rule instanceof KeyRule.Constant<T> constant ? constant.key() : LimitSpec.DEFAULT_KEY;
+    }
+
+    private static <T> long costOfSubscriber(CostRule<T> rule, ContextView context) {
+        if (rule instanceof CostRule.OfContext<T> ofContext) {
+            return CostRule.positive(ofContext.permits().applyAsLong(context));
+        }
+        return rule instanceof CostRule.Constant<T> constant ? constant.permits() : 1;
+    }
+
+    /** What this subscriber asks; null if its functions failed, and then it has been told. */
+    static <T> @Nullable Asking<T> orFail(RateLimiter limiter, LimitSpec<T> spec, CoreSubscriber<? super T> actual) {
+        try {
+            return new Asking<>(limiter, spec, actual.currentContext());
+        } catch (Throwable failure) {
+            Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
+            return null;
+        }
+    }
+
+    String keyOf(T element) {
+        return elementKey == null
+                ? subscriberKey
+                : Objects.requireNonNull(elementKey.apply(element), "key of an element");
+    }
+
+    long costOf(T element) {
+        return elementCost == null ? subscriberCost : CostRule.positive(elementCost.applyAsLong(element));
+    }
+
+    boolean tryAcquireNow() {
+        return limiter.tryAcquireNow(subscriberKey, subscriberCost);
+    }
+
+    boolean tryAcquireNow(String key, long cost) {
+        return limiter.tryAcquireNow(key, cost);
+    }
+
+    Mono<Decision> acquire() {
+        return limiter.acquire(subscriberKey, subscriberCost, maxWait);
+    }
+
+    Mono<Decision> acquire(String key, long cost) {
+        return limiter.acquire(key, cost, maxWait);
+    }
+
+    Mono<Lease> acquireLease() {
+        return limiter.acquireLease(subscriberKey, subscriberCost, maxWait);
+    }
+
+    /** For a decision that came too late to be used. */
+    void giveBack(Decision decision) {
+        if (decision.allowed()) {
+            limiter.refund(decision).subscribe();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitExceededException;
+import java.util.Objects;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+
+/** What happens to what was denied. */
+sealed interface Denial<T> {
+
+    /**
+     * What is emitted instead of a denied element: null for nothing.
+     *
+     * @throws RateLimitExceededException if a denial ends the stream
+     */
+    default @Nullable T insteadOf(T element, Decision denied) {
+        throw new RateLimitExceededException(denied);
+    }
+
+    /**
+     * What is subscribed to instead of a denied source: null for nothing.
+     *
+     * @throws RateLimitExceededException if a denial is an error
+     */
+    default @Nullable Publisher<? extends T> insteadOfSource(Decision denied) {
+        throw new RateLimitExceededException(denied);
+    }
+
+    /** An error that carries the decision. */
+    record Fail<T>() implements Denial<T> {}
+
+    /** Left out; whoever wants to know of elements is told before they are discarded. */
+    record Drop<T>(@Nullable BiConsumer<? super T, ? super Decision> onDropped) implements Denial<T> {
+
+        @Override
+        public @Nullable T insteadOf(T element, Decision denied) {
+            if (onDropped != null) {
+                onDropped.accept(element, denied);
+            }
+            return null;
+        }
+
+        @Override
+        public @Nullable Publisher<? extends T> insteadOfSource(Decision denied) {
+            return null;
+        }
+    }
+
+    /** Another element in its place. */
+    record Replace<T>(BiFunction<? super T, ? super Decision, ? extends T> fallback) implements Denial<T> {
+
+        @Override
+        public T insteadOf(T element, Decision denied) {
+            return Objects.requireNonNull(fallback.apply(element, denied), "fallback returned null");
+        }
+    }
+
+    /** Another source in its place. */
+    record Switch<T>(Function<? super Decision, ? extends Publisher<? extends T>> fallback) implements Denial<T> {
+
+        @Override
+        public Publisher<? extends T> insteadOfSource(Decision denied) {
+            return Objects.requireNonNull(fallback.apply(denied), "fallback returned null");
+        }
+    }
+}

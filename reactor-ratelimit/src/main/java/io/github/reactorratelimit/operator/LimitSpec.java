@@ -1,0 +1,211 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitExceededException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.OptionalInt;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Publisher;
+import reactor.util.context.ContextView;
+
+/**
+ * How a stream meets a limiter: which key, at what cost, how long to wait, what a denial does. An
+ * immutable value: each method returns another one, and of several calls about the same choice the
+ * last one counts.
+ *
+ * <p>Unless told otherwise everything has the key {@value #DEFAULT_KEY} and costs one permit, waits
+ * however long it takes, and ends with {@link RateLimitExceededException} if denied all the same (a
+ * full line, a deadline in the Reactor Context).
+ *
+ * @param <T> the elements of the stream
+ * @see RateLimitOperators#limitRate(io.github.reactorratelimit.RateLimiter,
+ *     java.util.function.UnaryOperator)
+ */
+public final class LimitSpec<T> {
+
+    /** The key of everything that was given none: all streams without a key count together. */
+    public static final String DEFAULT_KEY = "default";
+
+    private static final Duration UNBOUNDED = Duration.ofNanos(Long.MAX_VALUE);
+
+    private final KeyRule<T> key;
+    private final CostRule<T> cost;
+    private final @Nullable Duration maxWait;
+    private final Denial<T> denial;
+    private final OptionalInt maxHeld;
+    private final boolean perSubscription;
+
+    private LimitSpec(
+            KeyRule<T> key,
+            CostRule<T> cost,
+            @Nullable Duration maxWait,
+            Denial<T> denial,
+            OptionalInt maxHeld,
+            boolean perSubscription) {
+        this.key = key;
+        this.cost = cost;
+        this.maxWait = maxWait;
+        this.denial = denial;
+        this.maxHeld = maxHeld;
+        this.perSubscription = perSubscription;
+    }
+
+    static <T> LimitSpec<T> defaults() {
+        return new LimitSpec<>(
+                new KeyRule.Constant<>(DEFAULT_KEY),
+                new CostRule.Constant<>(1),
+                null,
+                new Denial.Fail<>(),
+                OptionalInt.empty(),
+                false);
+    }
+
+    /**
+     * One key for the whole stream.
+     *
+     * @throws IllegalArgumentException if it is empty
+     */
+    public LimitSpec<T> key(String key) {
+        return withKey(new KeyRule.Constant<>(key));
+    }
+
+    /** The key of each element, for a Flux that is limited per element. It may be called on any thread. */
+    public LimitSpec<T> key(Function<? super T, String> key) {
+        return withKey(new KeyRule.OfElement<>(key));
+    }
+
+    /** The key of a subscriber, read from its Reactor Context once per subscription. */
+    public LimitSpec<T> keyFromContext(Function<? super ContextView, String> key) {
+        return withKey(new KeyRule.OfContext<>(key));
+    }
+
+    /**
+     * Permits each element or subscription costs.
+     *
+     * @throws IllegalArgumentException if it is below 1
+     */
+    public LimitSpec<T> cost(long permits) {
+        return withCost(new CostRule.Constant<>(permits));
+    }
+
+    /** Permits each element costs, at least 1, for a Flux that is limited per element. */
+    public LimitSpec<T> cost(ToLongFunction<? super T> permits) {
+        return withCost(new CostRule.OfElement<>(permits));
+    }
+
+    /** Permits that whatever this subscriber asks for costs, read from its Reactor Context once per subscription. */
+    public LimitSpec<T> costFromContext(ToLongFunction<? super ContextView> permits) {
+        return withCost(new CostRule.OfContext<>(permits));
+    }
+
+    /**
+     * How long one element or subscription may wait for its turn: zero never waits. A wait that is known
+     * to be longer is denied at once and costs nothing.
+     *
+     * @throws IllegalArgumentException if it is negative
+     */
+    public LimitSpec<T> maxWait(Duration maxWait) {
+        if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
+            throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
+        }
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+    }
+
+    /** Never waits; a denial is a {@link RateLimitExceededException}. */
+    public LimitSpec<T> reject() {
+        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(), maxHeld, perSubscription);
+    }
+
+    /**
+     * A denied element goes to the discard hook and the stream goes on; a denied subscription completes
+     * empty. Never waits unless {@link #maxWait} is given.
+     */
+    public LimitSpec<T> drop() {
+        return withDenial(new Denial.Drop<>(null));
+    }
+
+    /** Like {@link #drop()}, and tells {@code onDropped} of each element before it goes to the discard hook. */
+    public LimitSpec<T> drop(BiConsumer<? super T, ? super Decision> onDropped) {
+        return withDenial(new Denial.Drop<>(Objects.requireNonNull(onDropped, "onDropped")));
+    }
+
+    /**
+     * A denied subscription continues with another Publisher: for a Mono, which takes its first element,
+     * and for a Flux with {@link #perSubscription()}. Never waits unless {@link #maxWait} is given.
+     */
+    public LimitSpec<T> fallback(Function<? super Decision, ? extends Publisher<? extends T>> fallback) {
+        return withDenial(new Denial.Switch<>(Objects.requireNonNull(fallback, "fallback")));
+    }
+
+    /**
+     * A denied element is replaced, for a Flux that is limited per element. Never waits unless {@link
+     * #maxWait} is given.
+     */
+    public LimitSpec<T> fallback(BiFunction<? super T, ? super Decision, ? extends T> fallback) {
+        return withDenial(new Denial.Replace<>(Objects.requireNonNull(fallback, "fallback")));
+    }
+
+    /**
+     * Elements of other keys overtake those that wait; elements of one key stay in order. At most {@code
+     * maxHeld} elements are held, and no more than downstream asked for.
+     *
+     * @throws IllegalArgumentException if it is below 1
+     */
+    public LimitSpec<T> unordered(int maxHeld) {
+        if (maxHeld < 1) {
+            throw new IllegalArgumentException("maxHeld must be positive, was " + maxHeld);
+        }
+        return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription);
+    }
+
+    /** Limits the subscription of a Flux instead of its elements: the source is subscribed once it is allowed. */
+    public LimitSpec<T> perSubscription() {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true);
+    }
+
+    private LimitSpec<T> withKey(KeyRule<T> key) {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+    }
+
+    private LimitSpec<T> withCost(CostRule<T> cost) {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+    }
+
+    private LimitSpec<T> withDenial(Denial<T> denial) {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+    }
+
+    KeyRule<T> keyRule() {
+        return key;
+    }
+
+    CostRule<T> costRule() {
+        return cost;
+    }
+
+    Denial<T> denial() {
+        return denial;
+    }
+
+    /** The wait that was given, or else what the denial implies. */
+    Duration effectiveMaxWait() {
+        if (maxWait != null) {
+            return maxWait;
+        }
+        return denial instanceof Denial.Fail ? UNBOUNDED : Duration.ZERO;
+    }
+
+    /** Elements that may be held if others may overtake; empty if the order is kept. */
+    OptionalInt maxHeld() {
+        return maxHeld;
+    }
+
+    boolean isPerSubscription() {
+        return perSubscription;
+    }
+}

@@ -1,0 +1,80 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
+
+/**
+ * Limits the rate of a Flux or Mono, for {@code transform} and {@code transformDeferred}.
+ *
+ * <pre>{@code
+ * orders.transform(limitRate(TokenBucket.perSecond(100).withBurst(20)));
+ *
+ * orders.transform(limitRate(limiter, spec -> spec
+ *         .key(Order::customerId).cost(Order::lines).maxWait(ofSeconds(2))));
+ *
+ * quotes.fetch(symbol).transform(limitRate(limiter, spec -> spec.key("quotes").reject()));
+ * }</pre>
+ *
+ * <p>Of a <strong>Flux</strong> each element costs a permit. While one waits for its turn nothing more
+ * is asked from upstream: waiting is backpressure. {@link LimitSpec#perSubscription()} limits the
+ * subscription instead. Of a <strong>Mono</strong> the subscription costs the permit, and the source is
+ * not subscribed before it is allowed. A Mono yields a Mono, anything else a Flux. {@code ParallelFlux}
+ * is not supported: limit before {@code parallel()} or after {@code sequential()}.
+ *
+ * <p>Nothing happens before subscription, and each subscription asks again ({@code retry}, {@code
+ * repeat}). A permit that is there is used on the thread that asks; after a wait signals come on a thread
+ * of the limiter's scheduler. Cancelling leaves the line and gives back what was granted and not used.
+ * An element that is held when the stream is cancelled or fails goes to the discard hook; an error from
+ * upstream does not wait behind it. What can never be allowed is an error at once.
+ *
+ * @apiNote Reactor's own {@code Flux.limitRate(int)} is about demand, how many elements are requested at
+ *     a time; it knows no time. A variable needs the type spelt out, because nothing else tells it: {@code
+ *     var paced = RateLimitOperators.<Order>limitRate(policy);}
+ */
+public final class RateLimitOperators {
+
+    private RateLimitOperators() {}
+
+    /**
+     * Paces a Flux with an in-process limiter of its own, which is made now and shared by all subscribers
+     * of whatever this is applied to. Each element waits for its turn.
+     *
+     * <p>Refused on a Mono: a method that builds one per call would make a limiter per call, and limit
+     * nothing. Share a limiter instead, with {@link #limitRate(RateLimiter)}.
+     */
+    public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimitPolicy policy) {
+        UnaryOperator<Publisher<T>> operator = limitRate(RateLimiter.of(policy));
+        return source -> {
+            if (source instanceof Mono) {
+                throw new IllegalArgumentException(
+                        "limitRate(policy) on a Mono makes a limiter for each call and limits"
+                                + " nothing; share one: static final RateLimiter LIMITER = RateLimiter.of(policy);"
+                                + " then mono.transform(limitRate(LIMITER))");
+            }
+            return operator.apply(source);
+        };
+    }
+
+    /** Limits each element of a Flux or the subscription of a Mono with the defaults of {@link LimitSpec}. */
+    public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimiter limiter) {
+        return new LimitRate<>(Objects.requireNonNull(limiter, "limiter"), LimitSpec.defaults());
+    }
+
+    /**
+     * Limits a Flux or Mono as {@code spec} says: key, cost, how long to wait, what a denial does
+     * (unless told, a {@link RateLimitExceededException}).
+     *
+     * @throws IllegalArgumentException if the choices contradict each other; what depends on the source,
+     *     such as the key of an element on a Mono, is refused when this is applied to it
+     */
+    public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimiter limiter, UnaryOperator<LimitSpec<T>> spec) {
+        Objects.requireNonNull(limiter, "limiter");
+        LimitSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(LimitSpec.defaults());
+        return new LimitRate<>(limiter, Objects.requireNonNull(chosen, "what spec returned"));
+    }
+}

@@ -1,0 +1,303 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.reactivestreams.Publisher;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.util.context.ContextView;
+
+/**
+ * A limiter that a test grants by hand: permits are there when {@link #add} put them there, and waiters
+ * are signalled on the thread that says so, in any order it likes. Counts what was taken and returned.
+ */
+final class HandLimiter implements RateLimiter {
+
+    private final RateLimitPolicy policy;
+    private final List<Waiter> waiters = new ArrayList<>();
+    private long available;
+    private long taken;
+    private long returned;
+    private long refundCalls;
+    private boolean fastPath = true;
+
+    HandLimiter(RateLimitPolicy policy, long available) {
+        this.policy = policy;
+        this.available = available;
+    }
+
+    static HandLimiter with(long available) {
+        return new HandLimiter(TokenBucket.perSecond(1).withBurst(1000), available);
+    }
+
+    /** Like a limiter that has to ask a server: nothing is known at once. */
+    HandLimiter withoutFastPath() {
+        fastPath = false;
+        return this;
+    }
+
+    /** Adds permits, and signals on this thread whoever can go now, first come first served. */
+    void add(long permits) {
+        synchronized (this) {
+            available += permits;
+        }
+        while (grantNext()) {
+            // until the permits or the waiters run out
+        }
+    }
+
+    private boolean grantNext() {
+        Waiter head;
+        synchronized (this) {
+            if (waiters.isEmpty() || !take(waiters.get(0).permits)) {
+                return false;
+            }
+            head = waiters.remove(0);
+        }
+        head.answer(true);
+        return true;
+    }
+
+    /** Answers the waiter with this index, whatever stands before it. */
+    void answer(int index, boolean allowed) {
+        Waiter waiter;
+        synchronized (this) {
+            waiter = waiters.remove(index);
+            if (allowed) {
+                taken += waiter.permits;
+            }
+        }
+        waiter.answer(allowed);
+    }
+
+    /** Fails every waiter. */
+    void fail(Throwable failure) {
+        List<Waiter> all;
+        synchronized (this) {
+            all = List.copyOf(waiters);
+            waiters.clear();
+        }
+        all.forEach(waiter -> waiter.fail(failure));
+    }
+
+    synchronized int waiting() {
+        return waiters.size();
+    }
+
+    synchronized ContextView contextOfWaiter(int index) {
+        return waiters.get(index).actual.currentContext();
+    }
+
+    /** Permits that were taken and not given back. */
+    synchronized long spent() {
+        return taken - returned;
+    }
+
+    synchronized long refundCalls() {
+        return refundCalls;
+    }
+
+    private boolean take(long permits) {
+        if (available < permits) {
+            return false;
+        }
+        available -= permits;
+        taken += permits;
+        return true;
+    }
+
+    private synchronized void giveBack(long permits) {
+        available += permits;
+        returned += permits;
+    }
+
+    @Override
+    public synchronized boolean tryAcquireNow(String key, long permits) {
+        check(key, permits);
+        return fastPath && waiters.isEmpty() && HandLimiter.this.take(permits);
+    }
+
+    @Override
+    public Mono<Decision> tryAcquire(String key, long permits) {
+        return acquire(key, permits, Duration.ZERO);
+    }
+
+    @Override
+    public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
+        check(key, permits);
+        return new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super Decision> actual) {
+                if (permits > policy.capacity()) {
+                    Operators.error(actual, new PermitsExceedCapacityException(permits, policy.capacity()));
+                    return;
+                }
+                Waiter waiter = new Waiter(actual, permits, key);
+                actual.onSubscribe(waiter);
+                boolean allowed;
+                synchronized (HandLimiter.this) {
+                    allowed = waiters.isEmpty() && HandLimiter.this.take(permits);
+                    if (!allowed && !maxWait.isZero()) {
+                        if (!waiter.answered.get()) {
+                            waiters.add(waiter);
+                        }
+                        return;
+                    }
+                }
+                waiter.answer(allowed);
+            }
+        };
+    }
+
+    private static void check(String key, long permits) {
+        if (Objects.requireNonNull(key, "key").isEmpty()) {
+            throw new IllegalArgumentException("key must not be empty");
+        }
+        if (permits < 1) {
+            throw new IllegalArgumentException("permits must be positive, was " + permits);
+        }
+    }
+
+    @Override
+    public Mono<Void> refund(Decision decision) {
+        return Mono.fromRunnable(() -> {
+            synchronized (this) {
+                refundCalls++;
+            }
+            decision.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit.permits()));
+        });
+    }
+
+    @Override
+    public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
+        return acquire(key, permits, maxWait).map(decision -> {
+            if (!decision.allowed()) {
+                throw new RateLimitExceededException(decision);
+            }
+            return new HandLease(decision);
+        });
+    }
+
+    @Override
+    public RateLimitPolicy policy() {
+        return policy;
+    }
+
+    @Override
+    public String name() {
+        return "hand";
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, long permits) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Mono<Void> reset(String key) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Mono<Void> pause(String key, Duration duration) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Mono<Void> close() {
+        return Mono.empty();
+    }
+
+    static HandLimiter concurrency(long max) {
+        return new HandLimiter(ConcurrencyLimit.of(max), max);
+    }
+
+    private final class HandLease implements Lease {
+
+        private final Decision decision;
+
+        HandLease(Decision decision) {
+            this.decision = decision;
+        }
+
+        @Override
+        public Decision decision() {
+            return decision;
+        }
+
+        @Override
+        public Mono<Void> release() {
+            return refund(decision);
+        }
+    }
+
+    private final class Waiter implements Subscription {
+
+        private final CoreSubscriber<? super Decision> actual;
+        private final long permits;
+        private final String key;
+        private final AtomicBoolean answered = new AtomicBoolean();
+
+        Waiter(CoreSubscriber<? super Decision> actual, long permits, String key) {
+            this.actual = actual;
+            this.permits = permits;
+            this.key = key;
+        }
+
+        void answer(boolean allowed) {
+            Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, 0);
+            Decision decision = allowed
+                    ? Decision.allow(policy, quota, new Debit(HandLimiter.this, key, policy, permits, 0))
+                    : Decision.deny(policy, permits, quota, 1);
+            if (answered.compareAndSet(false, true)) {
+                actual.onNext(decision);
+                actual.onComplete();
+            } else if (allowed) {
+                giveBack(permits);
+            }
+        }
+
+        void fail(Throwable failure) {
+            if (answered.compareAndSet(false, true)) {
+                actual.onError(failure);
+            }
+        }
+
+        @Override
+        public void request(long n) {}
+
+        @Override
+        public void cancel() {
+            if (answered.compareAndSet(false, true)) {
+                synchronized (HandLimiter.this) {
+                    for (Iterator<Waiter> each = waiters.iterator(); each.hasNext(); ) {
+                        if (each.next() == this) {
+                            each.remove();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
