@@ -183,8 +183,12 @@ class KeyTableRaceTest {
                     }
                 },
                 round -> {
-                    assertThat(most.getAndSet(0)).as("in flight in round %d", round).isLessThanOrEqualTo(BURST);
-                    assertThat(table.read(KEY, round, 1).remaining()).as("left after round %d", round).isEqualTo(BURST);
+                    assertThat(most.getAndSet(0))
+                            .as("in flight in round %d", round)
+                            .isLessThanOrEqualTo(BURST);
+                    assertThat(table.read(KEY, round, 1).remaining())
+                            .as("left after round %d", round)
+                            .isEqualTo(BURST);
                     assertThat(table.read("other", round, 1).remaining()).isEqualTo(BURST);
                 });
         assertThat(granted.get()).isGreaterThan(ROUNDS);
