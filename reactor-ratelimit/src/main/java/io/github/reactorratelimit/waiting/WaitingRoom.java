@@ -5,7 +5,6 @@ import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -17,13 +16,14 @@ import reactor.core.publisher.Sinks;
  * when the limiter closes. There is a line for each key that somebody waits for; what kind of line is
  * up to the subclass.
  *
- * <p>Nothing here runs a subscriber's code but {@link #signal}, which hands it to the scheduler: a
- * slow subscriber delays itself, not the line.
+ * <p>Nothing here runs a subscriber's code but the {@link Deliveries}: a slow subscriber delays itself,
+ * not the line.
  */
 abstract class WaitingRoom<L extends Line> {
 
     private final LimiterSettings settings;
     private final LineTimer timer;
+    private final Deliveries deliveries;
     private final Map<String, L> lines = new ConcurrentHashMap<>();
     private final AtomicLong ids = new AtomicLong();
 
@@ -36,6 +36,7 @@ abstract class WaitingRoom<L extends Line> {
     WaitingRoom(LimiterSettings settings) {
         this.settings = settings;
         this.timer = new LineTimer(settings.scheduler(), this::closeNow);
+        this.deliveries = new Deliveries(settings.callbacks());
     }
 
     /** Makes the lines. */
@@ -116,13 +117,9 @@ abstract class WaitingRoom<L extends Line> {
         return settings.maxWaiters();
     }
 
-    /** A scheduler that takes no more tasks cannot run the subscriber's code; then nobody else can. */
+    /** Lets the subscriber be told, on another thread than this. */
     final void signal(Waiter waiter) {
-        try {
-            settings.scheduler().schedule(waiter);
-        } catch (RejectedExecutionException gone) {
-            waiter.run();
-        }
+        deliveries.add(waiter);
     }
 
     /** A request that stood in line has been told, or has left. */
