@@ -216,10 +216,13 @@ class WaitLineTest {
 
     @Test
     void slowSubscriberDelaysNobodyWhoIsGrantedAtTheSameMoment() throws InterruptedException {
-        RateLimiter limiter = RateLimiter.of(TokenBucket.perHour(500));
+        Scheduler twoThreads = Schedulers.newParallel("two-threads", 2);
+        RateLimiter limiter =
+                RateLimiter.builder(TokenBucket.perHour(500)).scheduler(twoThreads).build();
         limiter.acquire(KEY, 500).block(PATIENCE);
         assertThatSlowOneDelaysNobody(limiter, 400, () -> limiter.reset(KEY).block(PATIENCE));
         limiter.close().block(PATIENCE);
+        twoThreads.dispose();
     }
 
     /** The slow one returns when all others were served, or gives up. */
