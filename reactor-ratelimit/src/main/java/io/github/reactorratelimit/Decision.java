@@ -21,6 +21,7 @@ public final class Decision {
     private final long retryAfterNanos;
     private final long resetAfterNanos;
     private final @Nullable Debit debit;
+    private final boolean degraded;
 
     private Decision(
             boolean allowed,
@@ -28,7 +29,8 @@ public final class Decision {
             long permits,
             Quota quota,
             long retryAfterNanos,
-            @Nullable Debit debit) {
+            @Nullable Debit debit,
+            boolean degraded) {
         this.allowed = allowed;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
@@ -37,6 +39,7 @@ public final class Decision {
         this.resetAfterNanos = quota.resetAfterNanos();
         this.retryAfterNanos = retryAfterNanos;
         this.debit = debit;
+        this.degraded = degraded;
     }
 
     /**
@@ -54,17 +57,23 @@ public final class Decision {
     /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
     public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
         return new Decision(
-                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"));
+                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"), false);
     }
 
     /** A request that would be allowed, but was only looked at: nothing was taken. */
     public static Decision wouldAllow(RateLimitPolicy policy, long permits, Quota quota) {
-        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null);
+        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null, false);
     }
 
     /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if nobody can know it. */
     public static Decision deny(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
-        return new Decision(false, policy, permits, quota, retryAfterNanos, null);
+        return new Decision(false, policy, permits, quota, retryAfterNanos, null, false);
+    }
+
+    /** The same decision, marked as made without the store because that did not answer. */
+    public Decision asDegraded() {
+        Quota quota = new Quota(limit, remaining, resetAfterNanos);
+        return new Decision(allowed, policy, permits, quota, retryAfterNanos, debit, true);
     }
 
     /** Whether the request may go ahead. */
@@ -110,9 +119,14 @@ public final class Decision {
         return Optional.ofNullable(debit);
     }
 
+    /** Whether it was made without the store, because that did not answer. */
+    public boolean degraded() {
+        return degraded;
+    }
+
     @Override
     public String toString() {
-        return (allowed ? "allowed " : "denied ") + permits + " of " + policy + ", remaining " + remaining + "/" + limit
+        return (degraded ? "degraded, " : "") + (allowed ? "allowed " : "denied ") + permits + " of " + policy + ", remaining " + remaining + "/" + limit
                 + retryAfter().map(after -> ", retry after " + after).orElse("")
                 + resetAfter().map(after -> ", reset after " + after).orElse("");
     }

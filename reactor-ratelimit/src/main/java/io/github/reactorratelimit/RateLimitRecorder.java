@@ -43,6 +43,9 @@ public interface RateLimitRecorder {
     /** Permits came back. */
     default void refunded(long permits) {}
 
+    /** Permits could not be given back, because the store did not answer; they are lost to the strict side. */
+    default void refundLost(long permits) {}
+
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}
 }

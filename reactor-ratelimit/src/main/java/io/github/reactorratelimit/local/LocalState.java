@@ -10,6 +10,7 @@ import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.waiting.Desk;
+import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
 import java.util.Map;

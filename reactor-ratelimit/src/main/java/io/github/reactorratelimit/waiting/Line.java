@@ -61,7 +61,7 @@ abstract class Line extends SerialWorker {
     abstract long serve(long now);
 
     @Override
-    final void retired() {
+    protected final void retired() {
         room.remove(this);
     }
 
@@ -78,7 +78,7 @@ abstract class Line extends SerialWorker {
     }
 
     @Override
-    final boolean isDone() {
+    protected final boolean isDone() {
         return waiters.size() == 0 && arrivals.isEmpty() && !isBusy();
     }
 
@@ -88,7 +88,7 @@ abstract class Line extends SerialWorker {
     }
 
     @Override
-    final void work() {
+    protected final void work() {
         try {
             step();
         } catch (RuntimeException broken) {

@@ -51,7 +51,7 @@ final class LineTimer extends SerialWorker implements Runnable {
     }
 
     @Override
-    void work() {
+    protected void work() {
         if (fired) {
             fired = false;
             armed = null;

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * mailbox and finds the worker idle becomes its owner and works until nothing is left. What the
  * owner touches in {@link #work} needs no other protection.
  */
-abstract class SerialWorker {
+public abstract class SerialWorker {
 
     /** As {@link #missed}: out of use. Far enough below 0 that no poke lifts it out. */
     private static final int RETIRED = Integer.MIN_VALUE;
@@ -15,18 +15,18 @@ abstract class SerialWorker {
     private final AtomicInteger missed = new AtomicInteger();
 
     /** Looks at everything in the mailbox; never throws. */
-    abstract void work();
+    protected abstract void work();
 
     /** Whether the worker may go out of use, as far as its owner can see. */
-    boolean isDone() {
+    protected boolean isDone() {
         return false;
     }
 
     /** The worker went out of use: nothing will be worked off any more. */
-    void retired() {}
+    protected void retired() {}
 
     /** Works off the mailbox unless somebody does already; false if the worker went out of use. */
-    final boolean poke() {
+    public final boolean poke() {
         int before = missed.getAndIncrement();
         if (before == 0) {
             workOff();

@@ -1,27 +1,30 @@
-package io.github.reactorratelimit.local;
+package io.github.reactorratelimit.waiting;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Keys that are denied everything for a while, by the time their pause ends. */
-final class Pauses {
+public final class Pauses {
 
     /** The end of a pause that never was. */
-    static final long NOT_PAUSED = Long.MIN_VALUE;
+    public static final long NOT_PAUSED = Long.MIN_VALUE;
 
     private static final int SWEEP_ABOVE = 1_000;
 
     private final Map<String, Long> ends = new ConcurrentHashMap<>();
 
-    long endOf(String key) {
+    /** When the pause of a key ends or ended; {@link #NOT_PAUSED} if there is none. */
+    public long endOf(String key) {
         return ends.isEmpty() ? NOT_PAUSED : ends.getOrDefault(key, NOT_PAUSED);
     }
 
-    boolean isPaused(String key, long now) {
+    /** Whether the key is denied everything now. */
+    public boolean isPaused(String key, long now) {
         return now < endOf(key);
     }
 
-    void pause(String key, long now, long until) {
+    /** Pauses a key, or ends its pause if {@code until} is not ahead. */
+    public void pause(String key, long now, long until) {
         if (until <= now) {
             ends.remove(key);
             return;
@@ -32,7 +35,8 @@ final class Pauses {
         ends.put(key, until);
     }
 
-    void end(String key) {
+    /** Ends the pause of a key. */
+    public void end(String key) {
         ends.remove(key);
     }
 }

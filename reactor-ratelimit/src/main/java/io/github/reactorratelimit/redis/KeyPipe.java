@@ -1,0 +1,101 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.waiting.SerialWorker;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.MonoSink;
+
+/**
+ * The asks for one key. One call is under way at a time; what is asked meanwhile travels in the next,
+ * so a key in demand costs Redis few calls, and one that is not costs nobody any time.
+ */
+final class KeyPipe extends SerialWorker {
+
+    /** An answer together with the server's time it was given at. */
+    record Answered(ScriptReply.Answer answer, long atMicros) {}
+
+    private record Pending(Ask ask, MonoSink<Answered> sink) {}
+
+    private final PolicyPipes pipes;
+    private final String key;
+    private final Queue<Pending> asked = new ConcurrentLinkedQueue<>();
+
+    /** A reply or an error that has come for the call under way. */
+    private volatile @Nullable Object outcome;
+
+    /** The owner's, as is the field below. */
+    private final Deque<Pending> next = new ArrayDeque<>();
+
+    private List<Pending> underWay = List.of();
+
+    KeyPipe(PolicyPipes pipes, String key) {
+        this.pipes = pipes;
+        this.key = key;
+    }
+
+    /** False if the pipe went out of use. */
+    boolean add(Ask ask, MonoSink<Answered> sink) {
+        asked.offer(new Pending(ask, sink));
+        return poke();
+    }
+
+    @Override
+    protected void work() {
+        for (Pending pending = asked.poll(); pending != null; pending = asked.poll()) {
+            next.add(pending);
+        }
+        Object came = outcome;
+        if (came != null) {
+            outcome = null;
+            List<Pending> answered = underWay;
+            underWay = List.of();
+            settle(answered, came);
+        }
+        if (underWay.isEmpty() && !next.isEmpty()) {
+            send();
+        }
+    }
+
+    @Override
+    protected boolean isDone() {
+        return next.isEmpty() && underWay.isEmpty() && asked.isEmpty();
+    }
+
+    @Override
+    protected void retired() {
+        pipes.remove(key, this);
+    }
+
+    private void send() {
+        List<Pending> batch = new ArrayList<>();
+        List<Ask> asks = new ArrayList<>();
+        while (!next.isEmpty() && batch.size() < pipes.maxAsks()) {
+            Pending pending = next.removeFirst();
+            batch.add(pending);
+            asks.add(pending.ask());
+        }
+        underWay = batch;
+        pipes.call(key, asks).subscribe(this::came, this::came);
+    }
+
+    private void came(Object replyOrError) {
+        outcome = replyOrError;
+        poke();
+    }
+
+    private static void settle(List<Pending> answered, Object came) {
+        for (int i = 0; i < answered.size(); i++) {
+            MonoSink<Answered> sink = answered.get(i).sink();
+            if (came instanceof ScriptReply reply) {
+                sink.success(new Answered(reply.answers().get(i), reply.nowMicros()));
+            } else if (came instanceof Throwable error) {
+                sink.error(error);
+            }
+        }
+    }
+}

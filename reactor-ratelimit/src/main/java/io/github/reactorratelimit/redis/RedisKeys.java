@@ -1,0 +1,51 @@
+package io.github.reactorratelimit.redis;
+
+import java.util.List;
+
+/**
+ * The names of keys in Redis: {@code prefix:{limiter:key}:part}. What lies in braces chooses the slot, so
+ * the parts of a policy share one; braces of the user's own are escaped, so that nobody can choose a
+ * slot for many keys.
+ */
+final class RedisKeys {
+
+    private final String head;
+
+    RedisKeys(String prefix, String limiter) {
+        this.head = prefix + ":{" + escape(limiter) + ":";
+    }
+
+    String[] of(String key, List<String> partNames) {
+        String tagged = head + escape(key) + "}:";
+        return partNames.stream().map(tagged::concat).toArray(String[]::new);
+    }
+
+    /** Also makes lone surrogates, which UTF-8 cannot tell apart, different from everything else. */
+    static String escape(String text) {
+        StringBuilder escaped = null;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            boolean plain = c != '{' && c != '}' && c != '%' && !isLoneSurrogate(text, i);
+            if (plain && escaped == null) {
+                continue;
+            }
+            if (escaped == null) {
+                escaped = new StringBuilder(text.length() + 8).append(text, 0, i);
+            }
+            if (plain) {
+                escaped.append(c);
+            } else {
+                escaped.append(String.format("%%%04X", (int) c));
+            }
+        }
+        return escaped == null ? text : escaped.toString();
+    }
+
+    private static boolean isLoneSurrogate(String text, int index) {
+        char c = text.charAt(index);
+        if (Character.isHighSurrogate(c)) {
+            return index + 1 == text.length() || !Character.isLowSurrogate(text.charAt(index + 1));
+        }
+        return Character.isLowSurrogate(c) && (index == 0 || !Character.isHighSurrogate(text.charAt(index - 1)));
+    }
+}

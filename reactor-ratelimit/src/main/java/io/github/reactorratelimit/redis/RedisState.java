@@ -1,0 +1,185 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiterClosedException;
+import io.github.reactorratelimit.waiting.Pauses;
+import io.github.reactorratelimit.waiting.RemoteDesk;
+import io.github.reactorratelimit.waiting.RemoteLines;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import reactor.core.publisher.Mono;
+
+/** The keys of one limiter in Redis, and those who wait for them in this process. */
+final class RedisState implements LimiterState {
+
+    private final LimiterSettings settings;
+    private final RedisCalls calls;
+    private final Unavailability unavailability;
+    private final RemoteLines lines;
+    private final Pauses pauses = new Pauses();
+
+    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability) {
+        this.settings = settings;
+        this.calls = calls;
+        this.unavailability = unavailability;
+        this.lines = new RemoteLines(settings);
+    }
+
+    private long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    /** Only Redis knows. */
+    @Override
+    public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+        return false;
+    }
+
+    @Override
+    public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+        return answering(() -> mustWait(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
+        return answering(() -> mustWait(key)
+                ? denyInLine(key, policy, permits)
+                : orDegraded(calls.decide(this, key, policy, Ask.look(permits)), key, policy, permits));
+    }
+
+    private boolean mustWait(String key) {
+        return pauses.isPaused(key, now()) || lines.hasWaiters(key);
+    }
+
+    private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
+        return orDegraded(calls.decide(this, key, policy, Ask.take(permits)), key, policy, permits);
+    }
+
+    private Mono<Decision> orDegraded(Mono<Decision> decided, String key, RateLimitPolicy policy, long permits) {
+        return decided.onErrorResume(
+                RedisUnavailableException.class, unavailable -> unavailability.decide(key, policy, permits));
+    }
+
+    /** Behind those who wait here, or after a pause: at least as long as what is asked for takes by itself. */
+    private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
+        Mono<Decision> look = calls.decide(this, key, policy, Ask.look(policy.capacity()));
+        return orDegraded(look, key, policy, permits).map(seen -> {
+            long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
+            long retryAfter = Math.max(alone, pauses.endOf(key) - now());
+            Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
+            return Decision.deny(seen.policy(), permits, nothingAtOnce, retryAfter);
+        });
+    }
+
+    @Override
+    public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return lines.await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+    }
+
+    /** On a thread that may run the subscriber's code: the connection's must not. */
+    private <T> Mono<T> answering(Supplier<Mono<T>> answer) {
+        return Mono.defer(() -> lines.isClosed()
+                        ? Mono.<T>error(new RateLimiterClosedException(settings.name()))
+                        : answer.get())
+                .publishOn(settings.callbacks());
+    }
+
+    @Override
+    public Mono<Void> reset(String key, RateLimitPolicy policy) {
+        return answering(() -> calls.decide(this, key, policy, Ask.reset()).doOnNext(done -> {
+                    pauses.end(key);
+                    lines.askAgain(key);
+                }))
+                .then();
+    }
+
+    @Override
+    public Mono<Void> refund(Debit debit) {
+        return giveBack(debit).publishOn(settings.callbacks());
+    }
+
+    private Mono<Void> giveBack(Debit debit) {
+        return calls.decide(this, debit.key(), debit.policy(), Ask.giveBack(debit.permits(), debit.atTick()))
+                .doOnNext(done -> {
+                    settings.recorder().refunded(debit.permits());
+                    lines.askAgain(debit.key());
+                })
+                .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
+                .onErrorComplete(RedisUnavailableException.class)
+                .then();
+    }
+
+    /** Holds for this process. */
+    @Override
+    public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+        return answering(() -> Mono.<Void>fromRunnable(() -> {
+            long now = now();
+            long longest = Long.MAX_VALUE - Math.max(now, 0);
+            boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
+            pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
+            lines.askAgain(key);
+        }));
+    }
+
+    @Override
+    public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
+        return answering(() -> calls.decide(this, key, from, Ask.look(1))
+                .flatMap(seen -> {
+                    long spent = seen.limit() - seen.remaining();
+                    return spent == 0
+                            ? Mono.just(seen)
+                            : calls.decide(this, key, to, Ask.charge(spent))
+                                    .then(calls.decide(this, key, from, Ask.reset()));
+                })
+                .doOnNext(done -> lines.askAgain(key))
+                .then());
+    }
+
+    @Override
+    public Mono<Void> close() {
+        return lines.close();
+    }
+
+    /** One key under one policy, as the lines see it. */
+    private final class KeyDesk implements RemoteDesk {
+
+        private final String key;
+        private final RateLimitPolicy policy;
+
+        KeyDesk(String key, RateLimitPolicy policy) {
+            this.key = key;
+            this.policy = policy;
+        }
+
+        @Override
+        public long now() {
+            return RedisState.this.now();
+        }
+
+        @Override
+        public long pausedUntil() {
+            return pauses.endOf(key);
+        }
+
+        @Override
+        public Mono<Decision> ask(long permits) {
+            return take(key, policy, permits);
+        }
+
+        @Override
+        public void refund(Debit debit) {
+            giveBack(debit).subscribe();
+        }
+
+        @Override
+        public Decision deny(long permits, long retryAfterNanos) {
+            Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
+            return Decision.deny(policy, permits, quota, retryAfterNanos);
+        }
+    }
+}
