@@ -202,7 +202,7 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
 
         @Override
         public void onError(Throwable failure) {
-            fail(failure);
+            fail(Objects.requireNonNull(failure, "failure"));
         }
 
         @Override
