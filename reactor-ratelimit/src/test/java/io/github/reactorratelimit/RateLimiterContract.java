@@ -88,8 +88,10 @@ public abstract class RateLimiterContract {
         Decision denied = now(limiter.tryAcquire(key));
         assertThat(denied.allowed()).isFalse();
         assertThat(denied.remaining()).isZero();
-        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isPositive());
-        assertThat(denied.resetAfter()).hasValueSatisfying(after -> assertThat(after).isPositive());
+        assertThat(denied.retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isPositive());
+        assertThat(denied.resetAfter())
+                .hasValueSatisfying(after -> assertThat(after).isPositive());
     }
 
     @ParameterizedTest
@@ -202,7 +204,8 @@ public abstract class RateLimiterContract {
         now(limiter.tryAcquire(key, 3));
         Decision denied = now(limiter.acquire(key, 3, ofSeconds(5)));
         assertThat(denied.allowed()).isFalse();
-        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofSeconds(5)));
+        assertThat(denied.retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofSeconds(5)));
         assertThat(now(limiter.acquire(key, 2, ZERO)).allowed()).isTrue();
     }
 
@@ -256,8 +259,9 @@ public abstract class RateLimiterContract {
     void cancelledWaiterLeavesTheLine() {
         RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
         now(limiter.tryAcquire(key));
-        List<Disposable> waits =
-                IntStream.range(0, 10).mapToObj(i -> limiter.acquire(key).subscribe()).toList();
+        List<Disposable> waits = IntStream.range(0, 10)
+                .mapToObj(i -> limiter.acquire(key).subscribe())
+                .toList();
         Duration behindTen = now(limiter.peek(key)).retryAfter().orElseThrow();
         waits.forEach(Disposable::dispose);
         Duration behindNone = now(limiter.peek(key)).retryAfter().orElseThrow();
@@ -273,7 +277,8 @@ public abstract class RateLimiterContract {
         Decision denied = now(limiter.tryAcquire(key));
         assertThat(denied.allowed()).isFalse();
         assertThat(limiter.tryAcquireNow(key, 1)).isFalse();
-        assertThat(denied.retryAfter()).hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofHours(2)));
+        assertThat(denied.retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofHours(2)));
         wait.dispose();
         assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue();
     }
@@ -316,7 +321,7 @@ public abstract class RateLimiterContract {
         RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
         now(limiter.tryAcquire(key));
         Mono<Decision> waiting = limiter.acquire(key).cache();
-        waiting.subscribe();
+        waiting.subscribe(decision -> {}, error -> {});
         limiter.close().block(PATIENCE);
         for (Mono<Decision> request : List.of(waiting, limiter.acquire(key), limiter.tryAcquire(key))) {
             StepVerifier.create(request)
@@ -363,9 +368,8 @@ public abstract class RateLimiterContract {
         Lease first = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
         Lease second = limiter.acquireLease(key, 1, ZERO).block(PATIENCE);
         StepVerifier.create(limiter.acquireLease(key, 1, ZERO))
-                .expectErrorSatisfies(error -> assertThat(((RateLimitExceededException) error)
-                                .decision()
-                                .retryAfter())
+                .expectErrorSatisfies(error -> assertThat(
+                                ((RateLimitExceededException) error).decision().retryAfter())
                         .isEmpty())
                 .verify(PATIENCE);
         first.release().then(first.release()).block(PATIENCE);
@@ -403,7 +407,8 @@ public abstract class RateLimiterContract {
         RateLimiter limiter = limiter(ConcurrencyLimit.of(1));
         AtomicInteger inFlight = new AtomicInteger();
         Sinks.One<Integer> open = Sinks.one();
-        limiter.use(key, 1, Flux.range(0, 3).doOnNext(i -> inFlight.set(inUse(limiter)))).blockLast(PATIENCE);
+        limiter.use(key, 1, Flux.range(0, 3).doOnNext(i -> inFlight.set(inUse(limiter))))
+                .blockLast(PATIENCE);
         assertThat(inFlight).hasValue(1);
         assertThat(inUse(limiter)).isZero();
         StepVerifier.create(limiter.use(key, 1, Flux.error(new IllegalStateException("work failed"))))

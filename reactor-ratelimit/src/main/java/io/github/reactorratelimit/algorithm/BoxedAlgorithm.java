@@ -47,6 +47,7 @@ record BoxedAlgorithm(LongAlgorithm steps) implements Algorithm<Long> {
 
     @Override
     public Long rebase(Long state, long now) {
-        return steps.rebase(state, now);
+        long rebased = steps.rebase(state, now);
+        return rebased == state ? state : Long.valueOf(rebased);
     }
 }

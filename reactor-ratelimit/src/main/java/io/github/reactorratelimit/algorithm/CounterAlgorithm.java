@@ -99,11 +99,16 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
         return new Counts(counts.start, counts.previous, Math.max(0, counts.current - permits));
     }
 
-    /** A window that starts after the next one comes from a clock that has gone back: its permits count from here. */
+    /**
+     * A window that starts after the next one comes from a clock that has gone back: all permits count in
+     * this one, since how much of the previous window had slid out cannot be told any more.
+     */
     @Override
     public Counts rebase(Counts state, long now) {
         long start = grid.startOf(now);
-        return state.start > Ticks.plus(start, windowTicks) ? new Counts(start, state.previous, state.current) : state;
+        return state.start > Ticks.plus(start, windowTicks)
+                ? new Counts(start, 0, Math.min(limit, state.previous + state.current))
+                : state;
     }
 
     private Counts at(Counts state, long now) {

@@ -81,10 +81,12 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     }
 
     private long used(long state, long now) {
-        if (state == UNUSED || (state <= now && state <= grid.startOf(now))) {
+        long start = grid.startOf(now);
+        if (state <= start || state == UNUSED) {
             return 0;
         }
-        return (state - startOf(state)) / sliceTicks;
+        boolean inThisWindow = Ticks.until(state, start) <= grid.windowTicks;
+        return (state - (inThisWindow ? start : startOf(state))) / sliceTicks;
     }
 
     private long startOf(long state) {

@@ -1,42 +1,27 @@
 package io.github.reactorratelimit.waiting;
 
+import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 
 /**
- * The lines of one limiter: a line for each key that somebody waits for, and nothing for the others.
- *
- * <p>Nothing here runs a subscriber's code but {@link #signal}, which hands it to the scheduler: a
- * slow subscriber delays itself, not the line. A request that can be answered when it is made is
- * answered on its own thread.
+ * The lines of one limiter whose state is in this process: a line for each key that somebody waits
+ * for, and nothing for the others. A request that can be answered when it is made is answered on its
+ * own thread.
  */
-public final class WaitLines {
+public final class WaitLines extends WaitingRoom {
 
-    private final LimiterSettings settings;
-    private final LineTimer timer;
     private final Map<String, WaitLine> lines = new ConcurrentHashMap<>();
-
-    /** Requests that stood in line and whose subscribers have not yet been told, or have not left. */
-    private final AtomicInteger pending = new AtomicInteger();
-
     private final AtomicLong ids = new AtomicLong();
-    private final Sinks.Empty<Void> emptied = Sinks.empty();
-    private volatile boolean closed;
 
     public WaitLines(LimiterSettings settings) {
-        this.settings = settings;
-        this.timer = new LineTimer(settings.scheduler(), this::closeNow);
+        super(settings);
     }
 
     /** Waits in line at {@code desk} for the permits of {@code key}. */
@@ -80,48 +65,9 @@ public final class WaitLines {
         }
     }
 
-    /** Requests in all lines; those already answered count until their subscribers were told. */
-    public int pending() {
-        return pending.get();
-    }
-
-    public boolean isClosed() {
-        return closed;
-    }
-
-    /** Fails everyone who waits, and completes when the last of them was told. */
-    public Mono<Void> close() {
-        return Mono.defer(() -> {
-            closeNow();
-            return emptied.asMono();
-        });
-    }
-
-    private void closeNow() {
-        closed = true;
-        lines.values().forEach(WaitLine::poke);
-        completeIfEmptied();
-    }
-
-    RateLimiterClosedException closedException() {
-        return new RateLimiterClosedException(settings.name());
-    }
-
-    RateLimitRecorder recorder() {
-        return settings.recorder();
-    }
-
-    LineTimer timer() {
-        return timer;
-    }
-
-    int maxWaiters() {
-        return settings.maxWaiters();
-    }
-
-    /** On the subscriber's own thread: answered at once if that is possible, else it joins the line. */
+    @Override
     void ask(Waiter waiter) {
-        if (closed) {
+        if (isClosed()) {
             waiter.failAtOnce(closedException());
             return;
         }
@@ -152,8 +98,7 @@ public final class WaitLines {
     }
 
     private void join(Waiter waiter) {
-        pending.incrementAndGet();
-        recorder().waitStarted();
+        entered();
         for (; ; ) {
             WaitLine line = lines.computeIfAbsent(
                     waiter.key, key -> new WaitLine(this, ids.incrementAndGet(), key, waiter.desk));
@@ -164,6 +109,7 @@ public final class WaitLines {
         }
     }
 
+    @Override
     void leave(Waiter waiter) {
         WaitLine line = lines.get(waiter.key);
         if (line != null) {
@@ -171,28 +117,17 @@ public final class WaitLines {
         }
     }
 
+    @Override
+    void giveBack(Waiter waiter, Debit debit) {
+        waiter.desk.refund(debit);
+    }
+
+    @Override
+    void pokeAll() {
+        lines.values().forEach(WaitLine::poke);
+    }
+
     void remove(WaitLine line) {
         lines.remove(line.key(), line);
-    }
-
-    /** A scheduler that takes no more tasks cannot run the subscriber's code; then nobody else can. */
-    void signal(Waiter waiter) {
-        try {
-            settings.scheduler().schedule(waiter);
-        } catch (RejectedExecutionException gone) {
-            waiter.run();
-        }
-    }
-
-    /** A request that stood in line has been told, or has left. */
-    void departed() {
-        pending.decrementAndGet();
-        completeIfEmptied();
-    }
-
-    private void completeIfEmptied() {
-        if (closed && pending.get() == 0) {
-            emptied.tryEmitEmpty();
-        }
     }
 }

@@ -28,7 +28,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
         CANCELLED
     }
 
-    private final WaitLines lines;
+    private final WaitingRoom room;
     private final CoreSubscriber<? super Decision> actual;
     private final AtomicReference<State> state = new AtomicReference<>(State.SUBSCRIBED);
 
@@ -58,13 +58,13 @@ final class Waiter implements Subscription, Scannable, Runnable {
     long sequence;
 
     Waiter(
-            WaitLines lines,
+            WaitingRoom room,
             CoreSubscriber<? super Decision> actual,
             String key,
             Desk desk,
             long permits,
             long maxWaitNanos) {
-        this.lines = lines;
+        this.room = room;
         this.actual = actual;
         this.key = key;
         this.desk = desk;
@@ -75,7 +75,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     @Override
     public void request(long n) {
         if (Operators.validate(n) && state.compareAndSet(State.SUBSCRIBED, State.WAITING)) {
-            lines.ask(this);
+            room.ask(this);
         }
     }
 
@@ -125,7 +125,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     private boolean handOver() {
         boolean first = state.compareAndSet(State.WAITING, State.ANSWERED);
         if (first) {
-            lines.signal(this);
+            room.signal(this);
         }
         return first;
     }
@@ -136,7 +136,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
         try {
             deliver();
         } finally {
-            lines.departed();
+            room.departed();
         }
     }
 
@@ -156,7 +156,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     public void cancel() {
         State before = state.getAndUpdate(current -> current == State.DONE ? current : State.CANCELLED);
         if (before == State.WAITING) {
-            lines.leave(this);
+            room.leave(this);
         } else if (before == State.ANSWERED && decision != null) {
             giveBack(decision);
         }
@@ -165,7 +165,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     private void giveBack(Decision answer) {
         Debit debit = answer.debit().orElse(null);
         if (debit != null && debit.claim()) {
-            desk.refund(debit);
+            room.giveBack(this, debit);
         }
     }
 

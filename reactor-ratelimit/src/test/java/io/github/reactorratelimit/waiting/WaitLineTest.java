@@ -191,15 +191,15 @@ class WaitLineTest {
 
     @Test
     void closeTellsTenThousandWaitersBeforeItCompletes() {
-        RateLimiter limiter = RateLimiter.of(LeakyBucket.of(1, Duration.ofHours(1)).withQueue(8_000));
+        RateLimiter limiter =
+                RateLimiter.of(LeakyBucket.of(1, Duration.ofHours(1)).withQueue(8_000));
         RateLimiter.of(TokenBucket.perSecond(1)).dispose();
         AtomicInteger told = new AtomicInteger();
         for (int i = 0; i < 10_000; i++) {
-            limiter.acquire("key " + i % 5)
-                    .subscribe(decision -> {}, error -> {
-                        assertThat(error).isInstanceOf(RateLimiterClosedException.class);
-                        told.incrementAndGet();
-                    });
+            limiter.acquire("key " + i % 5).subscribe(decision -> {}, error -> {
+                assertThat(error).isInstanceOf(RateLimiterClosedException.class);
+                told.incrementAndGet();
+            });
         }
         int waited = 10_000 - 5;
         limiter.close().block(PATIENCE);
@@ -248,7 +248,9 @@ class WaitLineTest {
     @Test
     void lateTimerDoesNotMoveTheSlotsThatFollow() {
         ManualScheduler late = new ManualScheduler(-7);
-        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10))).scheduler(late).build();
+        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10)))
+                .scheduler(late)
+                .build();
         AtomicInteger served = new AtomicInteger();
         for (int i = 0; i < 3; i++) {
             limiter.acquire(KEY).subscribe(decision -> served.incrementAndGet());
@@ -264,7 +266,8 @@ class WaitLineTest {
     @Test
     void strictSpacingCountsFromTheActualEmission() {
         ManualScheduler late = new ManualScheduler(Long.MAX_VALUE - 1_000 * MILLI);
-        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10)).strictSpacing())
+        RateLimiter limiter = RateLimiter.builder(
+                        LeakyBucket.of(1, ofMillis(10)).strictSpacing())
                 .scheduler(late)
                 .build();
         AtomicInteger served = new AtomicInteger();
@@ -280,7 +283,9 @@ class WaitLineTest {
     @Test
     void noTimerIsLeftWhenNobodyWaits() {
         ManualScheduler manual = new ManualScheduler(0);
-        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10))).scheduler(manual).build();
+        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10)))
+                .scheduler(manual)
+                .build();
         limiter.acquire(KEY).subscribe();
         List<Disposable> waits = new ArrayList<>();
         for (int i = 0; i < 100; i++) {
@@ -294,28 +299,39 @@ class WaitLineTest {
     @Test
     void disposedSchedulerFailsThoseWhoWait() {
         Scheduler mine = Schedulers.newSingle("disposed-under-way");
-        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(1)).scheduler(mine).build();
+        RateLimiter limiter =
+                RateLimiter.builder(TokenBucket.perHour(1)).scheduler(mine).build();
         limiter.acquire(KEY).block(PATIENCE);
         Mono<Decision> waiting = limiter.acquire(KEY).cache();
         waiting.subscribe(decision -> {}, error -> {});
         mine.dispose();
-        StepVerifier.create(waiting).expectError(RateLimiterClosedException.class).verify(PATIENCE);
-        StepVerifier.create(limiter.acquire(KEY)).expectError(RateLimiterClosedException.class).verify(PATIENCE);
+        StepVerifier.create(waiting)
+                .expectError(RateLimiterClosedException.class)
+                .verify(PATIENCE);
+        StepVerifier.create(limiter.acquire(KEY))
+                .expectError(RateLimiterClosedException.class)
+                .verify(PATIENCE);
     }
 
     @Test
     void waitEndsAtOnceWhenTheSchedulerIsAlreadyDisposed() {
         ManualScheduler gone = new ManualScheduler(0);
-        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(1)).scheduler(gone).build();
+        RateLimiter limiter =
+                RateLimiter.builder(TokenBucket.perHour(1)).scheduler(gone).build();
         limiter.acquire(KEY).block(PATIENCE);
         gone.dispose();
-        StepVerifier.create(limiter.acquire(KEY)).expectError(RateLimiterClosedException.class).verify(PATIENCE);
+        StepVerifier.create(limiter.acquire(KEY))
+                .expectError(RateLimiterClosedException.class)
+                .verify(PATIENCE);
     }
 
     @Test
     void requestThatNobodyDemandsTakesNothing() {
         RateLimiter limiter = limiter(TokenBucket.perHour(1));
-        StepVerifier.create(limiter.acquire(KEY), 0).expectSubscription().thenCancel().verify(PATIENCE);
+        StepVerifier.create(limiter.acquire(KEY), 0)
+                .expectSubscription()
+                .thenCancel()
+                .verify(PATIENCE);
         assertThat(limiter.tryAcquireNow(KEY, 1)).isTrue();
     }
 

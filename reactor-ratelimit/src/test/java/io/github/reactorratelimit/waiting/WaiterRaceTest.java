@@ -12,7 +12,9 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
-import reactor.core.Disposable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.util.RaceTestUtils;
 
@@ -22,7 +24,43 @@ class WaiterRaceTest {
     private static final int ROUNDS = 100_000;
     private static final String KEY = "k";
     private static final long INTERVAL_NANOS = 1_000;
-    private static final Duration NO_LIMIT = Duration.ofDays(1);
+    private static final Duration NO_LIMIT = Duration.ofNanos(Long.MAX_VALUE);
+
+    /** Keeps what it is given even if it has left: unlike a lambda's subscriber, it never drops a signal. */
+    private static final class Receiver<T> extends AtomicReference<T> implements CoreSubscriber<T> {
+
+        private static final long serialVersionUID = 1L;
+        private transient Subscription subscription;
+
+        static <T> Receiver<T> of(Mono<T> request) {
+            Receiver<T> receiver = new Receiver<>();
+            request.subscribe(receiver);
+            return receiver;
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            this.subscription = subscription;
+            subscription.request(Long.MAX_VALUE);
+        }
+
+        @Override
+        public void onNext(T value) {
+            assertThat(compareAndSet(null, value)).isTrue();
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            throw new AssertionError(error);
+        }
+
+        @Override
+        public void onComplete() {}
+
+        void cancel() {
+            subscription.cancel();
+        }
+    }
 
     @Test
     void cancelAgainstGrantSpendsOrReturnsThePermitOnce() {
@@ -33,16 +71,15 @@ class WaiterRaceTest {
         int granted = 0;
         for (int round = 0; round < ROUNDS; round++) {
             assertThat(limiter.tryAcquireNow(KEY, 1)).isTrue();
-            AtomicInteger delivered = new AtomicInteger();
-            Disposable wait = limiter.acquire(KEY).subscribe(decision -> delivered.incrementAndGet());
+            Receiver<Decision> waiting = Receiver.of(limiter.acquire(KEY));
             time.advance(INTERVAL_NANOS);
-            RaceTestUtils.race(time::runDue, wait::dispose);
+            RaceTestUtils.race(time::runDue, waiting::cancel);
             time.runDue();
             assertThat(limiter.tryAcquireNow(KEY, 1))
                     .as("round %d: the permit was returned unless it was delivered", round)
-                    .isEqualTo(delivered.get() == 0);
+                    .isEqualTo(waiting.get() == null);
             assertThat(time.pending()).isZero();
-            granted += delivered.get();
+            granted += waiting.get() == null ? 0 : 1;
             time.advance(INTERVAL_NANOS);
         }
         System.out.printf("cancel against grant: %d of %d granted%n", granted, ROUNDS);
@@ -50,14 +87,14 @@ class WaiterRaceTest {
 
     @Test
     void cancelAgainstReleaseNeverLosesAPermit() {
-        RateLimiter limiter =
-                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .scheduler(Schedulers.immediate())
+                .build();
         int granted = 0;
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
-            AtomicReference<Lease> second = new AtomicReference<>();
-            Disposable wait = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(second::set);
-            RaceTestUtils.race(() -> held.release().subscribe(), wait::dispose);
+            Receiver<Lease> second = Receiver.of(limiter.acquireLease(KEY, 1, NO_LIMIT));
+            RaceTestUtils.race(() -> held.release().subscribe(), second::cancel);
             if (second.get() != null) {
                 granted++;
                 second.get().release().subscribe();
@@ -70,15 +107,15 @@ class WaiterRaceTest {
 
     @Test
     void joinAgainstRetiringLineIsNeverForgotten() {
-        RateLimiter limiter =
-                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(Schedulers.immediate()).build();
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .scheduler(Schedulers.immediate())
+                .build();
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             AtomicReference<Lease> stays = new AtomicReference<>();
-            Disposable leaves = limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe();
+            Receiver<Lease> leaves = Receiver.of(limiter.acquireLease(KEY, 1, NO_LIMIT));
             RaceTestUtils.race(
-                    leaves::dispose,
-                    () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).subscribe(stays::set));
+                    leaves::cancel, () -> limiter.acquireLease(KEY, 1, NO_LIMIT).subscribe(stays::set));
             assertThat(stays.get()).isNull();
             held.release().block();
             assertThat(stays.get()).as("round %d", round).isNotNull();
@@ -94,8 +131,8 @@ class WaiterRaceTest {
                     .build();
             limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             AtomicInteger told = new AtomicInteger();
-            Runnable join = () -> limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE))
-                    .subscribe(lease -> {}, error -> told.incrementAndGet());
+            Runnable join = () ->
+                    limiter.acquireLease(KEY, 1, NO_LIMIT).subscribe(lease -> {}, error -> told.incrementAndGet());
             RaceTestUtils.race(() -> limiter.close().subscribe(), join);
             limiter.close().block(Duration.ofSeconds(30));
             assertThat(told).as("round %d", round).hasValue(1);

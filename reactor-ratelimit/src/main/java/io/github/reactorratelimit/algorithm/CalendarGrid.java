@@ -1,0 +1,64 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.FixedWindow.Alignment;
+import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+
+/**
+ * Windows that start with the days or months of a zone. A day is as long as its zone makes it; where a
+ * clock change repeats the minutes around midnight, the new day starts the first time and stays.
+ */
+final class CalendarGrid implements WindowGrid {
+
+    private final Alignment.Calendar calendar;
+    private final long epochOffset;
+    private final long ticksPerSecond;
+
+    CalendarGrid(Alignment.Calendar calendar, Clock clock) {
+        this.calendar = calendar;
+        this.epochOffset = clock.epochOffset();
+        this.ticksPerSecond = clock.tick().ticks("second", Duration.ofSeconds(1));
+    }
+
+    @Override
+    public Window at(long now) {
+        LocalDate first = firstDay(dateOf(now));
+        long end = startOf(next(first));
+        while (end <= now && end < Long.MAX_VALUE) {
+            first = next(first);
+            end = startOf(next(first));
+        }
+        return new Window(startOf(first), end, 0);
+    }
+
+    private LocalDate firstDay(LocalDate day) {
+        return isDaily() ? day : day.withDayOfMonth(1);
+    }
+
+    private LocalDate next(LocalDate first) {
+        return isDaily() ? first.plusDays(1) : first.plusMonths(1);
+    }
+
+    private boolean isDaily() {
+        return calendar.unit() == Alignment.Unit.DAY;
+    }
+
+    private LocalDate dateOf(long now) {
+        long seconds = Math.floorDiv(now, ticksPerSecond) + Math.floorDiv(epochOffset, ticksPerSecond);
+        long rest = Math.floorMod(now, ticksPerSecond) + Math.floorMod(epochOffset, ticksPerSecond);
+        return LocalDate.ofInstant(Instant.ofEpochSecond(seconds + rest / ticksPerSecond), calendar.zone());
+    }
+
+    private long startOf(LocalDate day) {
+        BigInteger ticks = BigInteger.valueOf(day.atStartOfDay(calendar.zone()).toEpochSecond())
+                .multiply(BigInteger.valueOf(ticksPerSecond))
+                .subtract(BigInteger.valueOf(epochOffset));
+        if (ticks.bitLength() < Long.SIZE) {
+            return ticks.longValue();
+        }
+        return ticks.signum() < 0 ? Long.MIN_VALUE : Long.MAX_VALUE;
+    }
+}

@@ -1,0 +1,228 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.CompositePolicy;
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.ReferenceModel.Grant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * A random history of one key, run through an algorithm and its model side by side. Whoever was denied
+ * often comes back within one tick of the time it was told.
+ */
+final class History<S> {
+
+    static final int STEPS = 52;
+
+    private static final long NONE = Long.MAX_VALUE;
+
+    private final Scenario scenario;
+    private final Algorithm<S> algorithm;
+    private final Algorithm<Long> packed;
+    private final ReferenceModel model;
+    private final SplittableRandom random;
+    private final Tally tally;
+    private final List<Grant> grants = new ArrayList<>();
+
+    private S state;
+    private long packedState;
+    private long now;
+    private long promised = NONE;
+    private long promisedPermits;
+    private int refunds;
+
+    private History(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random, Tally tally) {
+        this.scenario = scenario;
+        this.algorithm = algorithm;
+        this.packed = Algorithms.asLong(scenario.policy(), scenario.clock())
+                .map(LongAlgorithm::boxed)
+                .orElse(null);
+        this.model = scenario.model().get();
+        this.random = random;
+        this.tally = tally;
+        this.state = algorithm.fresh();
+        this.packedState = packed == null ? 0 : packed.fresh();
+        this.now = scenario.startTick();
+    }
+
+    /** What was counted over many histories. */
+    static final class Tally {
+        long steps;
+        long denials;
+        long atBoundary;
+        long refunds;
+        long packedHistories;
+
+        static Tally sum(Tally left, Tally right) {
+            Tally sum = new Tally();
+            sum.steps = left.steps + right.steps;
+            sum.denials = left.denials + right.denials;
+            sum.atBoundary = left.atBoundary + right.atBoundary;
+            sum.refunds = left.refunds + right.refunds;
+            sum.packedHistories = left.packedHistories + right.packedHistories;
+            return sum;
+        }
+    }
+
+    static Tally run(Scenario.Kind kind, long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        Scenario scenario = kind.scenario(random);
+        Tally tally = new Tally();
+        try {
+            start(scenario, Algorithms.of(scenario.policy(), scenario.clock()), random, tally);
+        } catch (AssertionError | RuntimeException e) {
+            throw new AssertionError("history seed " + seed + ", " + scenario + ": " + e.getMessage(), e);
+        }
+        return tally;
+    }
+
+    private static <S> void start(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random, Tally tally) {
+        History<S> history = new History<>(scenario, algorithm, random, tally);
+        for (int i = 0; i < STEPS; i++) {
+            history.step();
+        }
+        history.model.checkWorstCase(history.grants);
+        tally.packedHistories += history.packed == null ? 0 : 1;
+    }
+
+    private void step() {
+        tally.steps++;
+        if (promised != NONE && random.nextInt(10) < 7) {
+            now = Math.max(now, promised - 1 + random.nextInt(3));
+            tally.atBoundary += Math.abs(now - promised) <= 1 ? 1 : 0;
+            ask(promisedPermits);
+            return;
+        }
+        now += pause();
+        if (!grants.isEmpty() && random.nextInt(10) == 0) {
+            refund();
+        } else {
+            ask(permits());
+        }
+    }
+
+    private long pause() {
+        return switch (random.nextInt(20)) {
+            case 0, 1, 2, 3, 4, 5, 6 -> 0;
+            case 7, 8, 9 -> random.nextInt(4);
+            case 10, 11, 12, 13, 14 -> random.nextLong(2 * scenario.stepTicks());
+            case 15, 16, 17, 18 -> random.nextLong(scenario.recoverTicks() + 1);
+            default -> random.nextLong(3 * scenario.recoverTicks() + 1);
+        };
+    }
+
+    private long permits() {
+        long capacity = algorithm.capacity();
+        long remaining = model.remaining(now);
+        long wanted = switch (random.nextInt(6)) {
+            case 0, 1 -> 1;
+            case 2 -> remaining;
+            case 3 -> remaining + 1;
+            default -> 1 + random.nextLong(capacity);
+        };
+        long permits = Math.max(1, Math.min(capacity, wanted));
+        boolean atEdge = permits == remaining || permits == remaining + 1;
+        tally.atBoundary += scenario.policy() instanceof ConcurrencyLimit && atEdge ? 1 : 0;
+        return permits;
+    }
+
+    private void ask(long permits) {
+        promised = NONE;
+        long wait = algorithm.waitTicks(state, now, permits);
+        if (packed != null) {
+            same("packed wait", packed.waitTicks(packedState, now, permits), wait);
+        }
+        boolean allowed = model.allows(now, permits);
+        same("wait", wait, allowed ? 0 : model.retry(now, permits));
+        if (allowed) {
+            debit(permits);
+        } else {
+            deny(wait, permits);
+        }
+        compare();
+    }
+
+    private void debit(long permits) {
+        state = algorithm.debit(state, now, permits);
+        packedState = packed == null ? 0 : packed.debit(packedState, now, permits);
+        model.debit(now, permits);
+        grants.add(new Grant(now, permits));
+    }
+
+    private void deny(long wait, long permits) {
+        tally.denials++;
+        if (wait != Algorithm.UNKNOWN) {
+            same("wait when it has passed", algorithm.waitTicks(state, now + wait, permits), 0);
+            same("wait one tick before", algorithm.waitTicks(state, now + wait - 1, permits), 1);
+            promised = now + wait;
+            promisedPermits = permits;
+        }
+    }
+
+    private void refund() {
+        tally.refunds++;
+        promised = NONE;
+        int youngFirst = grants.size() - 1 - random.nextInt(Math.min(grants.size(), 4));
+        Grant grant = grants.remove(youngFirst);
+        refunds++;
+        long before = algorithm.remaining(state, now);
+        state = algorithm.refund(state, now, grant.at(), grant.permits());
+        packedState = packed == null ? 0 : packed.refund(packedState, now, grant.at(), grant.permits());
+        model.refund(now, grant.at(), grant.permits());
+        compare();
+        if (!debitsMoveTheGrid() || refunds == 1 && algorithm.remaining(state, now) > before) {
+            notAboveWithoutTheDebits();
+        }
+    }
+
+    /**
+     * Where debits decide when the next refill comes, the key without the debit may even be worse off by
+     * its later grid; so only what the first refund gave back can be compared.
+     */
+    private boolean debitsMoveTheGrid() {
+        return scenario.policy() instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE
+                || scenario.policy() instanceof FixedWindow window
+                        && window.alignment() instanceof FixedWindow.Alignment.FirstRequest;
+    }
+
+    private void notAboveWithoutTheDebits() {
+        ReferenceModel without = scenario.model().get();
+        grants.forEach(grant -> without.debit(grant.at(), grant.permits()));
+        long most = without.remaining(now);
+        if (algorithm.remaining(state, now) > Math.max(0, most)) {
+            throw new AssertionError("refund lifted remaining to " + algorithm.remaining(state, now)
+                    + ", without the debit it would be " + most);
+        }
+    }
+
+    private void compare() {
+        long remaining = algorithm.remaining(state, now);
+        long reset = algorithm.resetTicks(state, now);
+        same("remaining", remaining, model.remaining(now));
+        same("reset", reset, model.reset(now));
+        same("wait for what remains", remaining == 0 ? 0 : algorithm.waitTicks(state, now, remaining), 0);
+        if (!(scenario.policy() instanceof CompositePolicy)) {
+            same("whether all remains", remaining == algorithm.limit() ? 1 : 0, reset == 0 || isQueueFree() ? 1 : 0);
+        }
+        if (packed != null) {
+            same("packed remaining", packed.remaining(packedState, now), remaining);
+            same("packed reset", packed.resetTicks(packedState, now), reset);
+        }
+        same("rebase of a clock that went on", algorithm.rebase(state, now) == state ? 0 : 1, 0);
+    }
+
+    /** A line whose next slot lies within this tick lets anything pass, and is not yet empty. */
+    private boolean isQueueFree() {
+        return scenario.policy() instanceof LeakyBucket && model.allows(now, 1);
+    }
+
+    private void same(String what, long actual, long expected) {
+        if (actual != expected) {
+            throw new AssertionError(what + " at " + now + " was " + actual + ", the model says " + expected);
+        }
+    }
+}

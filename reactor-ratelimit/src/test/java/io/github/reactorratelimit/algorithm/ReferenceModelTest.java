@@ -1,0 +1,33 @@
+package io.github.reactorratelimit.algorithm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.algorithm.History.Tally;
+import java.util.stream.LongStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every algorithm, over objects and over longs, against a naive model in unbounded integers. */
+class ReferenceModelTest {
+
+    private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 100_000;
+
+    @ParameterizedTest
+    @EnumSource
+    void agreesWithTheModelOnEveryAnswerOfEveryHistory(Scenario.Kind kind) {
+        long seed = Seeds.of(kind.name());
+        Tally tally = LongStream.range(0, HISTORIES)
+                .parallel()
+                .mapToObj(history -> History.run(kind, seed + history))
+                .reduce(new Tally(), Tally::sum);
+
+        double denied = 100.0 * tally.denials / tally.steps;
+        double atBoundary = 100.0 * tally.atBoundary / tally.steps;
+        System.out.printf(
+                "%s: %d histories, %d steps, %.1f %% denied, %.1f %% within one tick of a boundary, %d refunds, %d over longs%n",
+                kind, HISTORIES, tally.steps, denied, atBoundary, tally.refunds, tally.packedHistories);
+        assertThat(tally.steps).isGreaterThanOrEqualTo(50 * HISTORIES);
+        assertThat(denied).isGreaterThanOrEqualTo(20);
+        assertThat(atBoundary).isGreaterThanOrEqualTo(10);
+    }
+}
