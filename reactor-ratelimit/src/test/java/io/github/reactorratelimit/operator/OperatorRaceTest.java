@@ -4,284 +4,290 @@ import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
-import io.github.reactorratelimit.ManualScheduler;
-import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.operator.RaceLanes.Lane;
 import io.github.reactorratelimit.testing.Drops;
 import io.github.reactorratelimit.testing.ExpectsDrops;
-import io.github.reactorratelimit.testing.Race;
-import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Two signals at the same moment, 100 000 times each, on the real limiter with a clock the test moves.
- * The bucket holds one permit and is empty when a round starts, unless the round says otherwise.
+ * Two signals at the same moment: every element is emitted or discarded once, every permit spent or
+ * returned once, no timer stays. The bucket holds one permit, so who finds it there afterwards tells.
  */
 class OperatorRaceTest {
 
     private static final int ROUNDS = 100_000;
-    private static final String KEY = LimitSpec.DEFAULT_KEY;
-    private static final long INTERVAL_NANOS = 1_000;
+    private static final int OTHER_ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 20_000;
+    private static final TokenBucket ONE = TokenBucket.of(1, Duration.ofNanos(RaceLanes.INTERVAL_NANOS));
+    private static final IllegalStateException BOOM = new IllegalStateException("boom");
 
-    private final ManualScheduler scheduler = new ManualScheduler(-5_000);
-    private final RateLimiter limiter = RateLimiter.builder(TokenBucket.of(1, Duration.ofNanos(INTERVAL_NANOS)))
-            .scheduler(scheduler)
-            .build();
-    private final Race race = new Race(Seeds.next());
-    private int leftWon;
-    private int rightWon;
+    enum Mode {
+        ORDERED(spec -> spec),
+        UNORDERED(spec -> spec.unordered(4));
 
-    @AfterEach
-    void nothingIsLeftBehind() {
-        race.close();
-        assertThat(scheduler.pending()).as("pending timers").isZero();
-        assertThat(leftWon).as("rounds the left side won").isPositive();
-        assertThat(rightWon).as("rounds the right side won").isPositive();
-        System.out.printf("%d : %d%n", leftWon, rightWon);
-    }
+        final UnaryOperator<LimitSpec<Integer>> spec;
 
-    private void grant() {
-        scheduler.advance(INTERVAL_NANOS);
-        scheduler.runDue();
-    }
-
-    /** Takes the one permit of the bucket, if nobody has it. */
-    private boolean takePermit() {
-        return limiter.tryAcquireNow(KEY, 1);
-    }
-
-    private void tally(boolean left) {
-        leftWon += left ? 1 : 0;
-        rightWon += left ? 0 : 1;
-    }
-
-    private Probe subscribed(UnaryOperator<LimitSpec<Integer>> spec) {
-        Probe probe = new Probe();
-        probe.source().transform(limitRate(limiter, spec)).subscribe(probe);
-        return probe;
-    }
-
-    private void cancelAgainstGrant(UnaryOperator<LimitSpec<Integer>> spec) {
-        takePermit();
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            probe.upstream.onNext(round);
-            race.run(probe::cancel, this::grant);
-            scheduler.runDue();
-            assertThat(probe.emitted.get() + probe.discarded.get()).isOne();
-            assertThat(probe.upstreamCancelled).hasValue(1);
-            assertThat(takePermit()).isEqualTo(probe.emitted.get() == 0);
-            tally(probe.emitted.get() == 0);
+        Mode(UnaryOperator<LimitSpec<Integer>> spec) {
+            this.spec = spec;
         }
     }
 
-    @Test
-    void cancelAgainstGrantOrdered() {
-        cancelAgainstGrant(spec -> spec);
+    private static RaceLanes lanes(String name) {
+        return new RaceLanes(name, ONE);
     }
 
-    @Test
-    void cancelAgainstGrantUnordered() {
-        cancelAgainstGrant(spec -> spec.unordered(4));
+    private static void hold(Lane lane, Mode mode) {
+        lane.subscribe(mode.spec).upstream.onNext(1);
     }
 
-    private void cancelAgainstOnNext(UnaryOperator<LimitSpec<Integer>> spec) {
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            int element = round;
-            race.run(probe::cancel, () -> probe.upstream.onNext(element));
-            assertThat(probe.emitted.get() + probe.discarded.get()).isOne();
-            assertThat(takePermit()).isEqualTo(probe.emitted.get() == 0);
-            tally(probe.emitted.get() == 0);
-            scheduler.advance(INTERVAL_NANOS);
+    /** The element was emitted and spent its permit, or was discarded and the permit is there for the taking. */
+    private static boolean discardedOrPaidFor(Lane lane) {
+        Probe probe = lane.probe;
+        lane.scheduler.runDue();
+        check(probe.emitted.get() + probe.discarded.get() == 1, probe);
+        check(lane.takePermit() == (probe.emitted.get() == 0), probe);
+        return probe.emitted.get() == 0;
+    }
+
+    /** Cheaper than an assertion library, in a million rounds. */
+    private static void check(boolean holds, Probe probe) {
+        if (!holds) {
+            throw new AssertionError(probe);
         }
     }
 
-    @Test
-    void cancelAgainstOnNextThatFindsItsPermitOrdered() {
-        cancelAgainstOnNext(spec -> spec);
+    @ParameterizedTest
+    @EnumSource
+    void cancelAgainstGrant(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against grant, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(ROUNDS, lane -> hold(lane, mode), lane -> lane.probe.cancel(), Lane::grant, lane -> {
+                check(lane.probe.upstreamCancelled.get() == 1, lane.probe);
+                return discardedOrPaidFor(lane);
+            });
+        }
     }
 
-    @Test
-    void cancelAgainstOnNextThatFindsItsPermitUnordered() {
-        cancelAgainstOnNext(spec -> spec.unordered(4));
-    }
-
-    private void cancelAgainstOnNextThatHasToWait(UnaryOperator<LimitSpec<Integer>> spec) {
-        takePermit();
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            int element = round;
-            int[] firstToFinish = new int[1];
-            race.run(
-                    () -> {
-                        probe.cancel();
-                        firstToFinish[0] = probe.discarded.get();
+    @ParameterizedTest
+    @EnumSource
+    void cancelAgainstOnNextThatFindsItsPermit(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against onNext with permit, " + mode)) {
+            lanes.run(
+                    ROUNDS,
+                    lane -> {
+                        lane.grant();
+                        lane.subscribe(mode.spec);
                     },
-                    () -> probe.upstream.onNext(element));
-            assertThat(probe.discarded).hasValue(1);
-            assertThat(probe.emitted).hasValue(0);
-            assertThat(scheduler.pending()).isZero();
-            tally(firstToFinish[0] == 0);
+                    lane -> lane.probe.cancel(),
+                    lane -> lane.probe.upstream.onNext(1),
+                    OperatorRaceTest::discardedOrPaidFor);
         }
     }
 
-    @Test
-    void cancelAgainstOnNextThatHasToWaitOrdered() {
-        cancelAgainstOnNextThatHasToWait(spec -> spec);
-    }
-
-    @Test
-    void cancelAgainstOnNextThatHasToWaitUnordered() {
-        cancelAgainstOnNextThatHasToWait(spec -> spec.unordered(4));
-    }
-
-    private void cancelAgainstComplete(UnaryOperator<LimitSpec<Integer>> spec) {
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            race.run(probe::cancel, probe.upstream::onComplete);
-            assertThat(probe.completed.get()).isLessThanOrEqualTo(1);
-            tally(probe.completed.get() == 0);
-        }
-        takePermit();
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            probe.upstream.onNext(round);
-            race.run(probe::cancel, probe.upstream::onComplete);
-            assertThat(probe.discarded).hasValue(1);
-            assertThat(probe.ends() + probe.emitted.get()).isZero();
-            assertThat(scheduler.pending()).isZero();
+    @ParameterizedTest
+    @EnumSource
+    void cancelAgainstOnNextThatHasToWait(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against onNext without permit, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    ROUNDS,
+                    lane -> lane.subscribe(mode.spec),
+                    lane -> {
+                        lane.probe.cancel();
+                        lane.probe.seenByLeft = lane.probe.discarded.get();
+                    },
+                    lane -> lane.probe.upstream.onNext(1),
+                    lane -> {
+                        check(lane.probe.discarded.get() == 1 && lane.probe.emitted.get() == 0, lane.probe);
+                        check(lane.scheduler.pending() == 0, lane.probe);
+                        return lane.probe.seenByLeft == 0;
+                    });
         }
     }
 
-    @Test
-    void cancelAgainstCompleteOrdered() {
-        cancelAgainstComplete(spec -> spec);
-    }
-
-    @Test
-    void cancelAgainstCompleteUnordered() {
-        cancelAgainstComplete(spec -> spec.unordered(4));
-    }
-
-    private void cancelAgainstError(UnaryOperator<LimitSpec<Integer>> spec) {
-        takePermit();
-        IllegalStateException boom = new IllegalStateException("boom");
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            probe.upstream.onNext(round);
-            race.run(probe::cancel, () -> probe.upstream.onError(boom));
-            assertThat(probe.discarded).hasValue(1);
-            assertThat(probe.failed.get() + Drops.take().size()).isLessThanOrEqualTo(1);
-            tally(probe.failed.get() == 0);
+    @ParameterizedTest
+    @EnumSource
+    void cancelAgainstComplete(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against complete, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> lane.subscribe(mode.spec),
+                    lane -> lane.probe.cancel(),
+                    lane -> lane.probe.upstream.onComplete(),
+                    lane -> {
+                        check(lane.probe.completed.get() <= 1, lane.probe);
+                        return lane.probe.completed.get() == 0;
+                    });
+            lanes.run(
+                    ROUNDS,
+                    lane -> hold(lane, mode),
+                    lane -> lane.probe.cancel(),
+                    lane -> lane.probe.upstream.onComplete(),
+                    lane -> {
+                        check(lane.probe.discarded.get() == 1, lane.probe);
+                        check(lane.probe.ends() + lane.probe.emitted.get() == 0, lane.probe);
+                        check(lane.scheduler.pending() == 0, lane.probe);
+                        return true;
+                    });
         }
     }
 
-    @Test
+    @ParameterizedTest
+    @EnumSource
     @ExpectsDrops
-    void cancelAgainstErrorOrdered() {
-        cancelAgainstError(spec -> spec);
-    }
-
-    @Test
-    @ExpectsDrops
-    void cancelAgainstErrorUnordered() {
-        cancelAgainstError(spec -> spec.unordered(4));
-    }
-
-    private void grantAgainstEnd(UnaryOperator<LimitSpec<Integer>> spec) {
-        takePermit();
-        IllegalStateException boom = new IllegalStateException("boom");
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            probe.upstream.onNext(round);
-            race.run(this::grant, () -> probe.upstream.onError(boom));
-            scheduler.runDue();
-            assertThat(probe.emitted.get() + probe.discarded.get()).isOne();
-            assertThat(probe.failed).hasValue(1);
-            assertThat(takePermit()).isEqualTo(probe.emitted.get() == 0);
-            tally(probe.emitted.get() == 1);
+    void cancelAgainstError(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against error, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> hold(lane, mode),
+                    lane -> lane.probe.cancel(),
+                    lane -> lane.probe.upstream.onError(BOOM),
+                    lane -> {
+                        check(lane.probe.discarded.get() == 1 && lane.probe.failed.get() <= 1, lane.probe);
+                        check(lane.scheduler.pending() == 0, lane.probe);
+                        return lane.probe.failed.get() == 0;
+                    });
         }
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(spec);
-            probe.upstream.onNext(round);
-            race.run(this::grant, probe.upstream::onComplete);
-            assertThat(probe.emitted).hasValue(1);
-            assertThat(probe.completed).hasValue(1);
-            assertThat(probe.discarded).hasValue(0);
+        assertThat(Drops.take()).allMatch(dropped -> dropped == BOOM);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void grantAgainstError(Mode mode) {
+        try (RaceLanes lanes = lanes("grant against error, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> hold(lane, mode),
+                    Lane::grant,
+                    lane -> lane.probe.upstream.onError(BOOM),
+                    lane -> {
+                        check(lane.probe.failed.get() == 1, lane.probe);
+                        return !discardedOrPaidFor(lane);
+                    });
         }
     }
 
-    @Test
-    void grantAgainstEndOrdered() {
-        grantAgainstEnd(spec -> spec);
-    }
-
-    @Test
-    void grantAgainstEndUnordered() {
-        grantAgainstEnd(spec -> spec.unordered(4));
+    @ParameterizedTest
+    @EnumSource
+    void grantAgainstComplete(Mode mode) {
+        try (RaceLanes lanes = lanes("grant against complete, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> hold(lane, mode),
+                    lane -> {
+                        lane.grant();
+                        lane.probe.seenByLeft = lane.probe.completed.get();
+                    },
+                    lane -> lane.probe.upstream.onComplete(),
+                    lane -> {
+                        check(lane.probe.completed.get() == 1 && lane.probe.failed.get() == 0, lane.probe);
+                        check(!discardedOrPaidFor(lane), lane.probe);
+                        return lane.probe.seenByLeft == 0;
+                    });
+        }
     }
 
     @Test
     void cancelAgainstGrantsOfSeveralHeldElements() {
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = new Probe();
-            probe.source()
-                    .transform(limitRate(limiter, spec -> spec.key(i -> i % 2 == 0 ? "a" : "b")
-                            .unordered(8)))
-                    .subscribe(probe);
-            for (int i = 0; i < 4; i++) {
-                probe.upstream.onNext(i);
-            }
-            int passed = probe.emitted.get();
-            race.run(probe::cancel, this::grant);
-            assertThat(probe.emitted.get() + probe.discarded.get()).isEqualTo(4);
-            int spent = probe.emitted.get() - passed;
-            int back = (limiter.tryAcquireNow("a", 1) ? 1 : 0) + (limiter.tryAcquireNow("b", 1) ? 1 : 0);
-            assertThat(spent + back).isEqualTo(2);
-            tally(spent == 0);
-            scheduler.advance(INTERVAL_NANOS);
+        try (RaceLanes lanes = lanes("cancel against grants of two keys")) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> {
+                        lane.grant();
+                        lane.subscribe(spec -> spec.key(i -> i % 2 == 0 ? "a" : "b").unordered(8));
+                        for (int i = 0; i < 6; i++) {
+                            lane.probe.upstream.onNext(i);
+                        }
+                        check(lane.probe.emitted.get() == 2, lane.probe);
+                    },
+                    lane -> lane.probe.cancel(),
+                    Lane::grant,
+                    lane -> {
+                        lane.scheduler.runDue();
+                        int granted = lane.probe.emitted.get() - 2;
+                        int left = (lane.limiter.tryAcquireNow("a", 1) ? 1 : 0)
+                                + (lane.limiter.tryAcquireNow("b", 1) ? 1 : 0);
+                        check(lane.probe.emitted.get() + lane.probe.discarded.get() == 6, lane.probe);
+                        check(granted + left == 2, lane.probe);
+                        return granted == 0;
+                    });
         }
     }
 
     @Test
     void cancelAgainstGrantOfASubscription() {
-        takePermit();
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe probe = subscribed(LimitSpec::perSubscription);
-            race.run(probe::cancel, this::grant);
-            scheduler.runDue();
-            assertThat(probe.subscribed.get()).isEqualTo(probe.upstreamCancelled.get());
-            assertThat(takePermit()).isEqualTo(probe.subscribed.get() == 0);
-            tally(probe.subscribed.get() == 0);
+        try (RaceLanes lanes = lanes("cancel against grant of a subscription").prepare(Lane::takePermit)) {
+            lanes.run(
+                    ROUNDS,
+                    lane -> lane.subscribe(LimitSpec::perSubscription),
+                    lane -> lane.probe.cancel(),
+                    Lane::grant,
+                    lane -> {
+                        lane.scheduler.runDue();
+                        int subscribed = lane.probe.subscribed.get();
+                        check(subscribed == lane.probe.upstreamCancelled.get(), lane.probe);
+                        check(lane.takePermit() == (subscribed == 0), lane.probe);
+                        return subscribed == 0;
+                    });
         }
     }
 
     @Test
     void cancelAgainstGrantOfALease() {
-        RateLimiter one = RateLimiter.builder(ConcurrencyLimit.of(1))
-                .scheduler(scheduler)
-                .build();
-        for (int round = 0; round < ROUNDS; round++) {
-            Probe first = new Probe();
-            first.source().transform(limitRate(one, LimitSpec::perSubscription)).subscribe(first);
-            Probe second = new Probe();
-            second.source().transform(limitRate(one, LimitSpec::perSubscription)).subscribe(second);
-            assertThat(second.subscribed).hasValue(0);
-            race.run(second::cancel, () -> {
-                first.upstream.onComplete();
-                scheduler.runDue();
-            });
-            scheduler.runDue();
-            assertThat(second.subscribed.get()).isEqualTo(second.upstreamCancelled.get());
-            tally(second.subscribed.get() == 0);
-            Probe next = new Probe();
-            next.source().transform(limitRate(one, spec -> spec.perSubscription().reject())).subscribe(next);
-            assertThat(next.subscribed).hasValue(1);
-            race.run(next::cancel, next.upstream::onComplete);
+        try (RaceLanes lanes = new RaceLanes("cancel against grant of a lease", ConcurrencyLimit.of(1))) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> {
+                        Probe holder = lane.subscribe(LimitSpec::perSubscription);
+                        lane.subscribe(LimitSpec::perSubscription).before = holder;
+                        check(lane.probe.subscribed.get() == 0, lane.probe);
+                    },
+                    lane -> lane.probe.cancel(),
+                    lane -> {
+                        lane.probe.before.upstream.onComplete();
+                        lane.scheduler.runDue();
+                    },
+                    lane -> {
+                        lane.scheduler.runDue();
+                        int subscribed = lane.probe.subscribed.get();
+                        check(subscribed == lane.probe.upstreamCancelled.get(), lane.probe);
+                        checkLeaseIsFree(lane);
+                        return subscribed == 0;
+                    });
         }
+    }
+
+    @Test
+    void cancelAgainstEndOfTheWorkThatHoldsALease() {
+        try (RaceLanes lanes = new RaceLanes("cancel against end of leased work", ConcurrencyLimit.of(1))) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> lane.subscribe(LimitSpec::perSubscription),
+                    lane -> {
+                        lane.probe.cancel();
+                        lane.probe.seenByLeft = lane.probe.completed.get();
+                    },
+                    lane -> lane.probe.upstream.onComplete(),
+                    lane -> {
+                        checkLeaseIsFree(lane);
+                        return lane.probe.seenByLeft == 0;
+                    });
+        }
+    }
+
+    private static void checkLeaseIsFree(Lane lane) {
+        Probe next = new Probe();
+        next.source()
+                .transform(limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
+                .subscribe(next);
+        check(next.subscribed.get() == 1, next);
+        Probe tooMany = new Probe();
+        tooMany.source()
+                .transform(limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
+                .subscribe(tooMany);
+        check(tooMany.failed.get() == 1, tooMany);
+        next.cancel();
     }
 }

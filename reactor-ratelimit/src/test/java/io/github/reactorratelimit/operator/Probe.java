@@ -19,6 +19,13 @@ final class Probe implements CoreSubscriber<Integer> {
     private final Context context = Operators.enableOnDiscard(Context.empty(), x -> discarded.incrementAndGet());
 
     CoreSubscriber<? super Integer> upstream;
+
+    /** Whatever the left side of a race wants to remember. */
+    int seenByLeft;
+
+    /** The probe that came before it in the same lane, where that matters. */
+    Probe before;
+
     private Subscription downstream;
 
     Flux<Integer> source() {
@@ -72,5 +79,11 @@ final class Probe implements CoreSubscriber<Integer> {
     @Override
     public void onComplete() {
         completed.incrementAndGet();
+    }
+
+    @Override
+    public String toString() {
+        return "emitted " + emitted + ", discarded " + discarded + ", completed " + completed + ", failed " + failed
+                + ", subscribed " + subscribed + ", upstream cancelled " + upstreamCancelled;
     }
 }

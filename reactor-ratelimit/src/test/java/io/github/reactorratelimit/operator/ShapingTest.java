@@ -92,10 +92,11 @@ class ShapingTest {
         long[] periods = {1_000_000_000L, 3_000_000_000L, 60_000_000_000L, 999_983, 7_000};
         int waited = 0;
         for (int pattern = 0; pattern < PATTERNS; pattern++) {
-            long capacity = 1 + random.nextInt(pattern % 3 == 0 ? 3 : 20);
-            long refill = 1 + random.nextInt(pattern % 2 == 0 ? 10 : 1_000);
             Duration period = Duration.ofNanos(periods[random.nextInt(periods.length)]);
+            long refill = 1 + random.nextInt(pattern % 2 == 0 ? 10 : 1_000);
             long interval = Math.max(1, period.toNanos() / refill);
+            // A bucket that refills more than a permit per thousand ticks is refused if it is too small.
+            long capacity = 1 + random.nextInt(pattern % 3 == 0 ? 3 : 20) + 1_000 / interval;
             List<Arrival> arrivals = arrivals(random, capacity, interval, pattern % 4 == 0);
             RateLimitPolicy policy = random.nextBoolean()
                     ? new TokenBucket(capacity, refill, period)
