@@ -47,6 +47,7 @@ class CommandCountTest {
     @Test
     void callsOfAllMastersAddUp(Cluster cluster) {
         try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
+            connection.sync().<Long>eval(SCRIPT, ScriptOutputType.INTEGER, "command-count-test");
             CommandCount count = CommandCount.on(cluster);
             for (int i = 0; i < 12; i++) {
                 connection.sync().<Long>eval(SCRIPT, ScriptOutputType.INTEGER, "command-count-test-" + i);

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.redis.server;
 
 import io.netty.buffer.ByteBuf;
-import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.function.Consumer;
 
@@ -64,11 +63,7 @@ final class RequestParser {
                 name.setLength(0);
             }
             case '$' -> payloadLeft = size + LINE_END_BYTES;
-            default -> throw new IllegalStateException("not a request: " + printable(header));
+            default -> throw new IllegalStateException("not a request: " + header);
         }
-    }
-
-    private static String printable(String header) {
-        return new String(header.getBytes(StandardCharsets.US_ASCII), StandardCharsets.US_ASCII);
     }
 }
