@@ -130,7 +130,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
             held = element;
             turn = next;
             if (STATE.compareAndSet(this, State.IDLE, State.HOLDING)) {
-                answer.subscribe(next);
+                next.ask(answer);
             } else {
                 held = null;
                 discard(element);

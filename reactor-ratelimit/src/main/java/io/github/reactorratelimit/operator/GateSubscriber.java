@@ -229,7 +229,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     private record Question<A>(Mono<A> answer, Turn<A> turn) {
 
         void ask() {
-            answer.subscribe(turn);
+            turn.ask(answer);
         }
     }
 

@@ -3,9 +3,11 @@ package io.github.reactorratelimit.operator;
 import io.github.reactorratelimit.RateLimitException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -39,6 +41,15 @@ abstract class Turn<A> implements CoreSubscriber<A>, Scannable {
      * @return false if nobody waits for this turn any more
      */
     abstract boolean failed(Throwable failure);
+
+    /**
+     * Asks the question. Through the general {@code subscribe}, which restores the subscriber's thread
+     * locals around the answer where automatic context propagation is on.
+     */
+    final void ask(Mono<A> question) {
+        Subscriber<A> self = this;
+        question.subscribe(self);
+    }
 
     final void cancel() {
         Operators.terminate(S, this);
