@@ -71,13 +71,13 @@ final class BoundedKeyTable extends KeyTable {
     private final OverflowCells overflow;
     private final ResetTimes resets = new ResetTimes();
 
-    BoundedKeyTable(Cell pristine, RateLimitPolicy policy, Forgetting forgetting, int maxKeys) {
+    BoundedKeyTable(Cell pristine, RateLimitPolicy policy, Forgetting forgetting, int maxKeys, int overflowCells) {
         this.pristine = pristine;
         this.inFlight = policy instanceof ConcurrencyLimit;
         this.forgetting = forgetting;
         this.slots = new BoundedSlots(maxKeys);
         this.sweeper = new Sweeper(slots);
-        this.overflow = new OverflowCells(pristine);
+        this.overflow = new OverflowCells(pristine, overflowCells);
     }
 
     @Override

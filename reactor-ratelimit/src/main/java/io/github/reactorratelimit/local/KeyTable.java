@@ -15,17 +15,24 @@ import io.github.reactorratelimit.algorithm.Reading;
  */
 abstract class KeyTable {
 
+    private static final int OVERFLOW_CELLS = 1 << 16;
+
     /**
      * An empty table.
      *
      * @throws IllegalArgumentException if {@code maxKeys < 1}, or the policy has no exact steps at this tick
      */
     static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys) {
+        return of(policy, clock, maxKeys, OVERFLOW_CELLS);
+    }
+
+    /** @param overflowCells how many cells the keys share that find no room, a power of two */
+    static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, int overflowCells) {
         Forgetting forgetting = Forgetting.of(policy, clock);
         Cell pristine = Algorithms.asLong(policy, clock)
                 .<Cell>map(algorithm -> LongCell.fresh(algorithm, forgetting))
                 .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
-        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys);
+        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells);
     }
 
     /**

@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class OverflowCells {
 
-    /** How many there are. */
-    static final int COUNT = 1 << 16;
-
     private final Cell pristine;
+    private final int count;
     private final KeyedHash hash = KeyedHash.create();
     private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable Cell>> cells = new AtomicReference<>();
 
-    OverflowCells(Cell pristine) {
+    /** @param count how many there are, a power of two */
+    OverflowCells(Cell pristine, int count) {
         this.pristine = pristine;
+        this.count = count;
     }
 
     /** The key's cell, null if no key ever needed it. */
@@ -46,12 +46,12 @@ final class OverflowCells {
         if (array != null) {
             return array;
         }
-        AtomicReferenceArray<@Nullable Cell> created = new AtomicReferenceArray<>(COUNT);
+        AtomicReferenceArray<@Nullable Cell> created = new AtomicReferenceArray<>(count);
         AtomicReferenceArray<@Nullable Cell> other = cells.compareAndExchange(null, created);
         return other == null ? created : other;
     }
 
     private int index(String key) {
-        return (int) hash.of(key) & (COUNT - 1);
+        return (int) hash.of(key) & (count - 1);
     }
 }

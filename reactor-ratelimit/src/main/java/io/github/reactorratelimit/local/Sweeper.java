@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
-import java.util.Collections;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -9,26 +8,31 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * Makes room in a full table: a hand that goes round over the slots, a few at each call, and forgets
  * the cells for which that changes no decision. One thread sweeps at a time, the others go on without:
- * a flood of new keys costs each of them a bounded amount of work and nobody a wait.
+ * a flood of new keys costs each of them a bounded amount of work and nobody a wait. Calls that found
+ * nothing make the next ones rarer, and after a round that found nothing there is none until the first
+ * state is refilled.
  */
 final class Sweeper {
 
-    /** Slots visited by one call. */
-    static final int STRIDE = 32;
+    private static final int SLOTS_PER_CALL = 32;
+    private static final int MOST_SKIPPED_CALLS = 31;
 
     private final BoundedSlots slots;
     private final AtomicBoolean busy = new AtomicBoolean();
 
     // Owned by the thread that holds busy.
-    private Iterator<Map.Entry<String, Slot>> hand = Collections.emptyIterator();
-    private long earliestInRound;
-    private boolean forgotInRound = true;
+    private Iterator<Map.Entry<String, Slot>> hand;
+    private long earliestInRound = Long.MAX_VALUE;
+    private boolean forgotInRound;
+    private int fruitlessCalls;
+    private int callsToSkip;
 
     /** No cell can be forgotten before this time, unless permits are given back. */
     private volatile long idleUntil = Long.MIN_VALUE;
 
     Sweeper(BoundedSlots slots) {
         this.slots = slots;
+        this.hand = slots.iterator();
     }
 
     void sweep(long now) {
@@ -36,8 +40,10 @@ final class Sweeper {
             return;
         }
         try {
-            for (int visited = 0; visited < STRIDE && handHasNext(now); visited++) {
-                visit(hand.next(), now);
+            if (callsToSkip > 0) {
+                callsToSkip--;
+            } else {
+                moveHand(now);
             }
         } finally {
             busy.set(false);
@@ -51,28 +57,33 @@ final class Sweeper {
         }
     }
 
-    private boolean handHasNext(long now) {
-        if (hand.hasNext()) {
-            return true;
+    private void moveHand(long now) {
+        if (!hand.hasNext()) {
+            hand = slots.iterator();
         }
-        idleUntil = forgotInRound ? Long.MIN_VALUE : earliestInRound;
-        earliestInRound = Long.MAX_VALUE;
-        forgotInRound = false;
-        hand = slots.iterator();
-        return now >= idleUntil && hand.hasNext();
+        boolean forgot = false;
+        for (int visited = 0; visited < SLOTS_PER_CALL && hand.hasNext(); visited++) {
+            forgot |= visit(hand.next(), now);
+        }
+        forgotInRound |= forgot;
+        fruitlessCalls = forgot ? 0 : Math.min(2 * fruitlessCalls + 1, MOST_SKIPPED_CALLS);
+        callsToSkip = fruitlessCalls;
+        if (!hand.hasNext()) {
+            endRound();
+        }
     }
 
-    private void visit(Map.Entry<String, Slot> entry, long now) {
+    private boolean visit(Map.Entry<String, Slot> entry, long now) {
         if (!(entry.getValue() instanceof Cell cell)) {
-            return;
+            return false;
         }
         long waitTicks = cell.forget(now);
         if (waitTicks == 0) {
             slots.remove(entry.getKey(), cell);
-            forgotInRound = true;
-        } else {
-            earliestInRound = Math.min(earliestInRound, retryAt(now, waitTicks));
+            return true;
         }
+        earliestInRound = Math.min(earliestInRound, retryAt(now, waitTicks));
+        return false;
     }
 
     private static long retryAt(long now, long waitTicks) {
@@ -81,5 +92,12 @@ final class Sweeper {
         }
         long at = now + waitTicks;
         return at < now ? Long.MAX_VALUE : at;
+    }
+
+    private void endRound() {
+        idleUntil = forgotInRound ? Long.MIN_VALUE : earliestInRound;
+        earliestInRound = Long.MAX_VALUE;
+        forgotInRound = false;
+        callsToSkip = 0;
     }
 }

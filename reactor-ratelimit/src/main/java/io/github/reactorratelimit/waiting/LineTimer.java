@@ -7,29 +7,26 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.scheduler.Scheduler;
 
 /**
  * Wakes the lines of a limiter at their times with one pending task, armed for the earliest of them
- * against absolute time, so that lateness never adds up. Like a line it has a mailbox, and whoever
- * finds it idle works it off.
+ * against absolute time, so that lateness never adds up.
  */
-final class LineTimer implements Runnable {
+final class LineTimer extends SerialWorker implements Runnable {
 
     private final Scheduler scheduler;
     private final Runnable onSchedulerGone;
     private final DisposalWatch watch;
 
-    private final Queue<WaitLine> changed = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger missed = new AtomicInteger();
+    private final Queue<Line> changed = new ConcurrentLinkedQueue<>();
     private volatile boolean fired;
 
     /** Owned by whoever works off the mailbox, as are the two fields below. */
-    private final TreeSet<WaitLine> held = new TreeSet<>(
-            Comparator.<WaitLine>comparingLong(line -> line.heldAt).thenComparingLong(line -> line.id));
+    private final TreeSet<Line> held =
+            new TreeSet<>(Comparator.<Line>comparingLong(line -> line.heldAt).thenComparingLong(line -> line.id));
 
     private long armedAt = Algorithm.UNKNOWN;
     private @Nullable Disposable armed;
@@ -41,7 +38,7 @@ final class LineTimer implements Runnable {
     }
 
     /** The line has another wake-up time, or none. */
-    void update(WaitLine line) {
+    void update(Line line) {
         changed.offer(line);
         poke();
     }
@@ -53,28 +50,18 @@ final class LineTimer implements Runnable {
         poke();
     }
 
-    private void poke() {
-        if (missed.getAndIncrement() != 0) {
-            return;
-        }
-        int seen = 1;
-        do {
-            step();
-            seen = missed.addAndGet(-seen);
-        } while (seen != 0);
-    }
-
-    private void step() {
+    @Override
+    void work() {
         if (fired) {
             fired = false;
             armed = null;
             armedAt = Algorithm.UNKNOWN;
         }
-        for (WaitLine line = changed.poll(); line != null; line = changed.poll()) {
+        for (Line line = changed.poll(); line != null; line = changed.poll()) {
             hold(line, line.wakeAt);
         }
         while (!held.isEmpty() && held.first().heldAt <= held.first().now()) {
-            WaitLine due = held.first();
+            Line due = held.first();
             hold(due, Algorithm.UNKNOWN);
             due.poke();
         }
@@ -87,7 +74,7 @@ final class LineTimer implements Runnable {
         }
     }
 
-    private void hold(WaitLine line, long at) {
+    private void hold(Line line, long at) {
         if (line.heldAt != Algorithm.UNKNOWN) {
             held.remove(line);
         }
@@ -98,7 +85,7 @@ final class LineTimer implements Runnable {
     }
 
     /** A task armed for an earlier time stays: it fires in vain and arms the next, cheaper than arming twice. */
-    private void armFor(WaitLine line) {
+    private void armFor(Line line) {
         if (armed != null && armedAt <= line.heldAt) {
             return;
         }

@@ -7,87 +7,35 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The line of one key: first in, first out, bounded.
- *
- * <p>Everything that happens to a line (somebody joins or leaves, permits come back, the timer fires,
- * a pause, the end) is left in a mailbox, and whoever finds the line idle works it off: so the
- * waiters, the plan and the wake-up time have one owner at a time, without a lock. The owner runs no
- * subscriber's code; a grant is handed to the scheduler.
+ * A line in front of a state in this process.
  *
  * <p>Only the head asks for permits. When the others will be served is not reserved anywhere but
  * follows from the state of the key, so nobody has to be moved when one of them leaves. The {@link
  * Projection} of the whole line is worked out only when a newcomer has a deadline or somebody asks
  * how long the wait would be, and kept as long as it is true.
- *
- * <p>A line that has become empty retires: it takes nobody any more, and the next one to join finds
- * or makes another.
  */
-final class WaitLine {
-
-    /** As {@link #missed}: the line takes nobody any more. Far enough below 0 that no joiner lifts it out. */
-    private static final int RETIRED = Integer.MIN_VALUE;
+final class WaitLine extends Line {
 
     private final WaitLines lines;
-    private final String key;
     private volatile Desk desk;
-
-    private final Queue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
-    private final Queue<Waiter> leavers = new ConcurrentLinkedQueue<>();
     private volatile boolean planWanted;
     private volatile boolean replanWanted;
-    private final AtomicInteger missed = new AtomicInteger();
-    private final AtomicInteger length = new AtomicInteger();
 
     /** Where the line ends; null while it is not known. Written by the owner, read by all. */
     private volatile @Nullable Projection<?> tail;
 
-    private final WaiterList waiters = new WaiterList();
-
-    /** When the timer shall wake this line; written by the owner, read by the timer. */
-    volatile long wakeAt = Algorithm.UNKNOWN;
-
-    /** The timer's own: under which time it holds this line, {@link Algorithm#UNKNOWN} if it does not. */
-    long heldAt = Algorithm.UNKNOWN;
-
-    /** Tells lines apart that the timer holds under the same time. */
-    final long id;
-
     WaitLine(WaitLines lines, long id, String key, Desk desk) {
+        super(lines, id, key);
         this.lines = lines;
-        this.id = id;
-        this.key = key;
         this.desk = desk;
     }
 
-    String key() {
-        return key;
-    }
-
-    /** How many wait, those in the mailbox included. */
-    int length() {
-        return length.get();
-    }
-
+    @Override
     long now() {
         return desk.now();
-    }
-
-    /** False if the line has retired. */
-    boolean join(Waiter waiter) {
-        length.incrementAndGet();
-        arrivals.offer(waiter);
-        return poke();
-    }
-
-    void leave(Waiter waiter) {
-        leavers.offer(waiter);
-        poke();
     }
 
     void replan(Desk desk) {
@@ -111,79 +59,24 @@ final class WaitLine {
         return wait == Algorithm.UNKNOWN ? wait : notBefore + Math.max(wait, 1);
     }
 
-    /** Works off the mailbox unless somebody does already; false if the line has retired. */
-    boolean poke() {
-        int before = missed.getAndIncrement();
-        if (before == 0) {
-            workOff();
-        }
-        return before >= 0;
+    @Override
+    void left() {
+        tail = null;
     }
 
-    private void workOff() {
-        int seen = 1;
-        do {
-            try {
-                step();
-            } catch (RuntimeException broken) {
-                failAll(broken, WaitOutcome.CLOSED);
-            }
-            lines.timer().update(this);
-            if (waiters.size() == 0 && arrivals.isEmpty() && missed.compareAndSet(seen, RETIRED)) {
-                lines.remove(this);
-                return;
-            }
-            seen = missed.addAndGet(-seen);
-        } while (seen != 0);
-    }
-
-    private void step() {
-        long now = desk.now();
-        for (Waiter waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
-            if (waiter.linked) {
-                tail = null;
-                remove(waiter, false, WaitOutcome.CANCELLED);
-            }
-        }
-        for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
-            admit(waiter, now);
-        }
-        if (lines.isClosed()) {
-            failAll(lines.closedException(), WaitOutcome.CLOSED);
-        }
-        if (replanWanted) {
-            replanWanted = false;
-            replanAll(now);
-        }
-        expire(now);
-        long turn = grantHeads(now);
-        if (waiters.size() == 0) {
-            tail = null;
-        } else if (planWanted) {
-            tail = endOfLine(null, now);
-        }
-        planWanted = false;
-        Waiter impatient = waiters.impatient();
-        wakeAt = impatient == null ? turn : Math.min(turn, impatient.notAfter);
-    }
-
-    private void admit(Waiter waiter, long now) {
-        waiters.add(waiter);
-        if (!waiter.isWaiting()) {
-            remove(waiter, false, WaitOutcome.CANCELLED);
-            return;
-        }
+    @Override
+    void admit(Waiter newcomer, long now) {
         long notBefore = Math.max(now, desk.pausedUntil());
         boolean full = isOverfull();
-        Projection<?> end = waiter.hasDeadline() || full ? endOfLine(waiter, now) : tail;
+        Projection<?> end = newcomer.hasDeadline() || full ? endOfLine(newcomer, now) : tail;
         if (end == null) {
             return;
         }
         if (full) {
-            deny(waiter, now, end.preview(notBefore, waiter.permits));
+            deny(newcomer, now, end.preview(notBefore, newcomer.permits));
             tail = end;
         } else {
-            tail = placed(waiter, end, now, notBefore);
+            tail = placed(newcomer, end, now, notBefore);
         }
     }
 
@@ -239,12 +132,21 @@ final class WaitLine {
         return end;
     }
 
-    private void expire(long now) {
-        Waiter impatient = waiters.impatient();
-        while (impatient != null && impatient.notAfter <= now) {
-            deny(impatient, now, Algorithm.UNKNOWN);
-            impatient = waiters.impatient();
+    @Override
+    long serve(long now) {
+        if (replanWanted) {
+            replanWanted = false;
+            replanAll(now);
         }
+        expire(now);
+        long turn = grantHeads(now);
+        if (waiters.size() == 0) {
+            tail = null;
+        } else if (planWanted) {
+            tail = endOfLine(null, now);
+        }
+        planWanted = false;
+        return turn;
     }
 
     /** Serves the head as long as it is its turn; the time of the next turn, if there is one. */
@@ -286,25 +188,9 @@ final class WaitLine {
         }
     }
 
-    private void deny(Waiter waiter, long now, long grantedAt) {
+    @Override
+    void deny(Waiter waiter, long now, long grantedAt) {
         boolean told = waiter.answer(desk.deny(now, waiter.permits, grantedAt));
         remove(waiter, told, WaitOutcome.DENIED);
-    }
-
-    private void failAll(Throwable cause, WaitOutcome outcome) {
-        for (Waiter waiter = waiters.first(); waiter != null; waiter = waiters.first()) {
-            remove(waiter, waiter.fail(cause), outcome);
-        }
-        tail = null;
-    }
-
-    /** Takes a member out. One that was told departs when its subscriber's code has run, one that left departs now. */
-    private void remove(Waiter waiter, boolean told, WaitOutcome outcome) {
-        waiters.remove(waiter);
-        length.decrementAndGet();
-        lines.recorder().waitEnded(told ? outcome : WaitOutcome.CANCELLED, desk.now() - waiter.arrivedAt);
-        if (!told) {
-            lines.departed();
-        }
     }
 }

@@ -28,14 +28,13 @@ final class Waiter implements Subscription, Scannable, Runnable {
         CANCELLED
     }
 
-    private final WaitLines lines;
+    private final WaitingRoom<?> room;
+    private final Place place;
     private final CoreSubscriber<? super Decision> actual;
     private final AtomicReference<State> state = new AtomicReference<>(State.SUBSCRIBED);
 
-    final String key;
-    final Desk desk;
     final long permits;
-    final long maxWaitNanos;
+    private final long maxWaitNanos;
 
     /** Written before {@link State#ANSWERED}, read after it. */
     private @Nullable Decision decision;
@@ -57,17 +56,10 @@ final class Waiter implements Subscription, Scannable, Runnable {
     boolean linked;
     long sequence;
 
-    Waiter(
-            WaitLines lines,
-            CoreSubscriber<? super Decision> actual,
-            String key,
-            Desk desk,
-            long permits,
-            long maxWaitNanos) {
-        this.lines = lines;
+    Waiter(WaitingRoom<?> room, Place place, CoreSubscriber<? super Decision> actual, long permits, long maxWaitNanos) {
+        this.room = room;
+        this.place = place;
         this.actual = actual;
-        this.key = key;
-        this.desk = desk;
         this.permits = permits;
         this.maxWaitNanos = maxWaitNanos;
     }
@@ -75,7 +67,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     @Override
     public void request(long n) {
         if (Operators.validate(n) && state.compareAndSet(State.SUBSCRIBED, State.WAITING)) {
-            lines.ask(this);
+            place.ask(this);
         }
     }
 
@@ -125,7 +117,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     private boolean handOver() {
         boolean first = state.compareAndSet(State.WAITING, State.ANSWERED);
         if (first) {
-            lines.signal(this);
+            room.signal(this);
         }
         return first;
     }
@@ -136,7 +128,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
         try {
             deliver();
         } finally {
-            lines.departed();
+            room.departed();
         }
     }
 
@@ -156,7 +148,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     public void cancel() {
         State before = state.getAndUpdate(current -> current == State.DONE ? current : State.CANCELLED);
         if (before == State.WAITING) {
-            lines.leave(this);
+            place.leave(this);
         } else if (before == State.ANSWERED && decision != null) {
             giveBack(decision);
         }
@@ -165,7 +157,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     private void giveBack(Decision answer) {
         Debit debit = answer.debit().orElse(null);
         if (debit != null && debit.claim()) {
-            desk.refund(debit);
+            place.giveBack(debit);
         }
     }
 

@@ -1,0 +1,81 @@
+package io.github.reactorratelimit.micrometer;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every meter of a limiter: its name, its tags and what it tells. No tag ever holds a key, which may
+ * be a secret and of which there may be millions.
+ */
+public enum RateLimitMeter {
+    /** A counter of requests by their answer: {@link Tag#OUTCOME} is {@code allowed} or {@code denied}. */
+    DECISIONS("ratelimit.decisions", "Requests that were answered, at once or after a wait", Tag.OUTCOME),
+
+    /** A counter of permits. */
+    PERMITS_TAKEN("ratelimit.permits.taken", "Permits that allowed requests took"),
+
+    /** A counter of permits. */
+    PERMITS_REFUNDED("ratelimit.permits.refunded", "Permits that came back unused, or when a lease was released"),
+
+    /**
+     * A timer of waits by their end: {@link Tag#OUTCOME} is {@code granted}, {@code denied}, {@code
+     * cancelled} or {@code closed}. Requests that were answered at once are not in it.
+     */
+    WAITS("ratelimit.waits", "How long requests stood in line", Tag.OUTCOME),
+
+    /** A gauge of requests, of all keys together. */
+    WAITERS("ratelimit.waiters", "Requests that stand in line now"),
+
+    /** A counter of decisions by what was done instead: {@link Tag#MODE} is {@code open}, {@code closed} or {@code local}. */
+    DEGRADED("ratelimit.degraded", "Decisions made without the store because it did not answer", Tag.MODE);
+
+    /** What tells the meters of one name apart. */
+    public enum Tag {
+        /** The limiter's name; on every meter. */
+        LIMITER("limiter"),
+        /** How a request or a wait ended. */
+        OUTCOME("outcome"),
+        /** What was done without the store. */
+        MODE("mode");
+
+        private final String key;
+
+        Tag(String key) {
+            this.key = key;
+        }
+
+        /** The tag's key in the registry. */
+        public String key() {
+            return key;
+        }
+    }
+
+    private final String meterName;
+    private final String description;
+    private final @Nullable Tag ownTag;
+
+    RateLimitMeter(String meterName, String description) {
+        this(meterName, description, null);
+    }
+
+    RateLimitMeter(String meterName, String description, @Nullable Tag ownTag) {
+        this.meterName = meterName;
+        this.description = description;
+        this.ownTag = ownTag;
+    }
+
+    /** The meter's name in the registry. */
+    public String meterName() {
+        return meterName;
+    }
+
+    /** What it tells, in a sentence. */
+    public String description() {
+        return description;
+    }
+
+    /** Its tags, {@link Tag#LIMITER} first. */
+    public List<Tag> tags() {
+        return ownTag == null ? List.of(Tag.LIMITER) : List.of(Tag.LIMITER, ownTag);
+    }
+}

@@ -1,0 +1,152 @@
+package io.github.reactorratelimit.waiting;
+
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The line of one key: first in, first out. Everything that happens to it (somebody joins or leaves,
+ * permits come back, the timer fires, the end) is left in its mailbox. Its owner runs no subscriber's
+ * code; an answer is handed to the scheduler.
+ *
+ * <p>A line that has become empty retires: it takes nobody any more, and the next one to join finds
+ * or makes another.
+ */
+abstract class Line extends SerialWorker {
+
+    private final WaitingRoom<?> room;
+    private final String key;
+    private final Queue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
+    private final Queue<Waiter> leavers = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger length = new AtomicInteger();
+
+    /** The owner's. */
+    final WaiterList waiters = new WaiterList();
+
+    /** Tells lines apart that the timer holds under the same time. */
+    final long id;
+
+    /** When the timer shall wake this line; written by the owner, read by the timer. */
+    volatile long wakeAt = Algorithm.UNKNOWN;
+
+    /** The timer's own: under which time it holds this line, {@link Algorithm#UNKNOWN} if it does not. */
+    long heldAt = Algorithm.UNKNOWN;
+
+    Line(WaitingRoom<?> room, long id, String key) {
+        this.room = room;
+        this.id = id;
+        this.key = key;
+    }
+
+    final String key() {
+        return key;
+    }
+
+    /** How many wait, those in the mailbox included. */
+    final int length() {
+        return length.get();
+    }
+
+    abstract long now();
+
+    /** Takes a newcomer, who is the last of {@link #waiters} already, or sends it away. */
+    abstract void admit(Waiter newcomer, long now);
+
+    /** Somebody is no longer one of {@link #waiters}. */
+    abstract void left();
+
+    /** Answers whoever can be answered; the time at which to look again, if there is one. */
+    abstract long serve(long now);
+
+    @Override
+    final void retired() {
+        room.remove(this);
+    }
+
+    /** False if the line has retired. */
+    final boolean join(Waiter waiter) {
+        length.incrementAndGet();
+        arrivals.offer(waiter);
+        return poke();
+    }
+
+    final void leave(Waiter waiter) {
+        leavers.offer(waiter);
+        poke();
+    }
+
+    @Override
+    final boolean isDone() {
+        return waiters.size() == 0 && arrivals.isEmpty() && !isBusy();
+    }
+
+    /** Whether the line waits for something although nobody stands in it. */
+    boolean isBusy() {
+        return false;
+    }
+
+    @Override
+    final void work() {
+        try {
+            step();
+        } catch (RuntimeException broken) {
+            failAll(broken);
+        }
+        room.timer().update(this);
+    }
+
+    private void step() {
+        long now = now();
+        for (Waiter waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
+            if (waiter.linked) {
+                remove(waiter, false, WaitOutcome.CANCELLED);
+                left();
+            }
+        }
+        for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
+            waiters.add(waiter);
+            if (waiter.isWaiting()) {
+                admit(waiter, now);
+            } else {
+                remove(waiter, false, WaitOutcome.CANCELLED);
+            }
+        }
+        if (room.isClosed()) {
+            failAll(room.closedException());
+        }
+        long turn = serve(now);
+        Waiter impatient = waiters.impatient();
+        wakeAt = impatient == null ? turn : Math.min(turn, impatient.notAfter);
+    }
+
+    /** Denies those whose patience has ended. */
+    final void expire(long now) {
+        Waiter impatient = waiters.impatient();
+        while (impatient != null && impatient.notAfter <= now) {
+            deny(impatient, now, Algorithm.UNKNOWN);
+            impatient = waiters.impatient();
+        }
+    }
+
+    /** Denies permits that could be had at {@code grantedAt}, {@link Algorithm#UNKNOWN} if nobody can know. */
+    abstract void deny(Waiter waiter, long now, long grantedAt);
+
+    final void failAll(Throwable cause) {
+        for (Waiter waiter = waiters.first(); waiter != null; waiter = waiters.first()) {
+            remove(waiter, waiter.fail(cause), WaitOutcome.CLOSED);
+        }
+        left();
+    }
+
+    /** Takes a member out. One that was told departs when its subscriber's code has run, one that left departs now. */
+    final void remove(Waiter waiter, boolean told, WaitOutcome outcome) {
+        waiters.remove(waiter);
+        length.decrementAndGet();
+        room.recorder().waitEnded(told ? outcome : WaitOutcome.CANCELLED, now() - waiter.arrivedAt);
+        if (!told) {
+            room.departed();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+package io.github.reactorratelimit.local;
+
+import static io.github.reactorratelimit.local.Tables.KEY;
+import static io.github.reactorratelimit.local.Tables.gcra;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowLog;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Keys that come and go while they are debited, refunded and reset: what is granted at one instant never exceeds the burst. */
+class KeyTableRaceTest {
+
+    private static final int ROUNDS = Tables.FULL ? 1_000_000 : 20_000;
+    private static final int BURST = 3;
+    private static final long SPAN = 1_000;
+
+    static List<RateLimitPolicy> policies() {
+        return List.of(
+                gcra(SPAN / BURST, BURST),
+                FixedWindow.of(BURST, Duration.ofNanos(SPAN)),
+                SlidingWindowLog.of(BURST, Duration.ofNanos(SPAN)));
+    }
+
+    /** Long enough after the last round for everything to be refilled, and at the start of a window. */
+    private static long start(int round) {
+        return (round + 1) * 2 * SPAN;
+    }
+
+    private static int debit(KeyTable table, long now, int times) {
+        int granted = 0;
+        for (int i = 0; i < times; i++) {
+            granted += table.tryDebit(KEY, now, 1) == 0 ? 1 : 0;
+        }
+        return granted;
+    }
+
+    /** A debit that goes to a cell which is being forgotten is lost unless the cell is dead first. */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void forgettingAgainstDebitLosesNoDebit(RateLimitPolicy policy) throws Exception {
+        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        table.tryDebit(KEY, start(-1), 1);
+        Rounds.run(
+                ROUNDS,
+                round -> granted.addAndGet(debit(table, start(round), 1)),
+                round -> {
+                    table.tryDebit("other", start(round), 1);
+                    table.reset("other", start(round));
+                },
+                round -> {
+                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                    assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
+                    table.reset(KEY, start(round));
+                    table.tryDebit(KEY, start(round) + 1, 1);
+                });
+        assertThat(table.size()).isOne();
+    }
+
+    /** Whoever enters the key must see the debits on its overflow cell, or who debits must see that it entered. */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void enteringAgainstOverflowDebitLosesNoDebit(RateLimitPolicy policy) throws Exception {
+        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        Rounds.run(
+                ROUNDS,
+                round -> granted.addAndGet(debit(table, start(round), 2)),
+                round -> {
+                    table.reset("other", start(round));
+                    granted.addAndGet(debit(table, start(round), 2));
+                },
+                round -> {
+                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                    assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
+                    occupy(table, start(round + 1));
+                });
+    }
+
+    /** Fills the only place with another key, so that the key starts the round past the bound. */
+    private static void occupy(KeyTable table, long now) {
+        table.tryDebit("other", now, 1);
+        assertThat(table.read("other", now, 1).remaining()).isLessThan(BURST);
+    }
+
+    @ParameterizedTest
+    @MethodSource("policies")
+    void resetAgainstDebitGivesAtMostOneMoreBurst(RateLimitPolicy policy) throws Exception {
+        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 2, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        Rounds.run(
+                ROUNDS,
+                round -> granted.addAndGet(debit(table, start(round), BURST + 1)),
+                round -> table.reset(KEY, start(round)),
+                round -> {
+                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                    assertThat(all).as("granted in round %d", round).isBetween(BURST, 2 * BURST);
+                });
+    }
+
+    /** The refund of a debit from before the reset may come before it or be lost, but never lift the key after it. */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void refundAgainstResetNeverLiftsTheKey(RateLimitPolicy policy) throws Exception {
+        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 2, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        table.tryDebit(KEY, start(0), 2);
+        Rounds.run(
+                ROUNDS,
+                round -> table.refund(KEY, start(round) + 1, start(round), 2),
+                round -> {
+                    table.reset(KEY, start(round) + 1);
+                    granted.addAndGet(debit(table, start(round) + 1, BURST));
+                },
+                round -> {
+                    int all = granted.getAndSet(0) + debit(table, start(round) + 1, BURST);
+                    assertThat(all).as("granted in round %d", round).isEqualTo(BURST);
+                    assertThat(table.tryDebit(KEY, start(round + 1), 2)).isZero();
+                });
+    }
+
+    /** What was debited before the key was forgotten is refilled by then: giving it back must give nothing. */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void refundAgainstForgettingNeverLiftsTheKey(RateLimitPolicy policy) throws Exception {
+        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        table.tryDebit(KEY, start(-1), 2);
+        Rounds.run(
+                ROUNDS,
+                round -> {
+                    table.refund(KEY, start(round), start(round - 1), 2);
+                    granted.addAndGet(debit(table, start(round), 1));
+                },
+                round -> {
+                    table.tryDebit("other", start(round), 1);
+                    table.reset("other", start(round));
+                    granted.addAndGet(debit(table, start(round), 1));
+                },
+                round -> {
+                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                    assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
+                    table.reset(KEY, start(round) + 1);
+                    table.tryDebit(KEY, start(round) + 1, 2);
+                });
+    }
+
+    /** Permits in flight, taken and released while the key moves between its own and its overflow cell. */
+    @Test
+    void permitsInFlightAreNeitherLostNorMade() throws Exception {
+        KeyTable table = KeyTable.of(ConcurrencyLimit.of(BURST), Tables.CLOCK, 1, 1 << 16);
+        AtomicInteger held = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        AtomicInteger granted = new AtomicInteger();
+        Rounds.Step useKey = round -> {
+            for (int i = 0; i < 8; i++) {
+                if (table.tryDebit(KEY, round, 2) == 0) {
+                    most.accumulateAndGet(held.addAndGet(2), Math::max);
+                    granted.incrementAndGet();
+                    held.addAndGet(-2);
+                    table.refund(KEY, round, round, 2);
+                }
+            }
+        };
+        Rounds.run(
+                ROUNDS,
+                useKey,
+                round -> {
+                    for (int i = 0; i < 4; i++) {
+                        boolean other = table.tryDebit("other", round, 1) == 0;
+                        useKey.run(round);
+                        if (other) {
+                            table.refund("other", round, round, 1);
+                        }
+                    }
+                },
+                round -> {
+                    assertThat(most.getAndSet(0))
+                            .as("in flight in round %d", round)
+                            .isLessThanOrEqualTo(BURST);
+                    assertThat(table.read(KEY, round, 1).remaining())
+                            .as("left after round %d", round)
+                            .isEqualTo(BURST);
+                    assertThat(table.read("other", round, 1).remaining()).isEqualTo(BURST);
+                });
+        assertThat(granted.get()).isGreaterThan(ROUNDS);
+    }
+}

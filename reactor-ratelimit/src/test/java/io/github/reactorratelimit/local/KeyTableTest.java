@@ -1,0 +1,268 @@
+package io.github.reactorratelimit.local;
+
+import static io.github.reactorratelimit.local.Tables.KEY;
+import static io.github.reactorratelimit.local.Tables.gcra;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Reading;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class KeyTableTest {
+
+    private static final String OTHER = "other";
+    private static final long BURST = 5;
+    private static final long INTERVAL = 10;
+
+    private final KeyTable table = Tables.of(gcra(INTERVAL, BURST), 10);
+
+    static java.util.List<RateLimitPolicy> policies() {
+        return Tables.smallPolicies();
+    }
+
+    @Test
+    void bothFormsOfDebitAnswerAlike() {
+        assertThat(table.tryDebit(KEY, 0, 4)).isZero();
+        assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 0, 50));
+        assertThat(table.tryDebit(KEY, 3, 1)).isEqualTo(7);
+        assertThat(table.debit(KEY, 3, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 7, 47));
+        assertThat(table.tryDebit(KEY, 10, 1)).isZero();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policies")
+    void lookingTakesNothingAndInsertsNothing(RateLimitPolicy policy) {
+        KeyTable looked = Tables.of(policy, 10);
+        for (int i = 0; i < 3; i++) {
+            assertThat(looked.read(KEY, 100, 1).allowed()).isTrue();
+            assertThat(looked.waitTicks(KEY, 100, 1)).isZero();
+            assertThat(looked.projection(KEY, 100).preview(100, 1)).isEqualTo(100);
+        }
+        looked.refund(KEY, 100, 100, 1);
+        looked.reset(KEY, 100);
+        assertThat(looked.size()).isZero();
+        assertThat(looked.debit(KEY, 100, 1).allowed()).isTrue();
+        assertThat(looked.size()).isOne();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policies")
+    void lookingTellsWhatADebitWouldAnswer(RateLimitPolicy policy) {
+        KeyTable looked = Tables.of(policy, 10);
+        for (int i = 0; i < 10; i++) {
+            long wait = looked.waitTicks(KEY, 100, 1);
+            assertThat(looked.read(KEY, 100, 1).waitTicks()).isEqualTo(wait);
+            long granted = wait == Algorithm.UNKNOWN ? wait : 100 + wait;
+            assertThat(looked.projection(KEY, 100).preview(100, 1)).isEqualTo(granted);
+            assertThat(looked.tryDebit(KEY, 100, 1)).isEqualTo(wait);
+        }
+        assertThat(looked.waitTicks(KEY, 100, 1)).isPositive();
+    }
+
+    @Test
+    void chargeTakesAsManyAsAreThere() {
+        table.charge(KEY, 0, 3);
+        assertThat(table.read(KEY, 0, 1).remaining()).isEqualTo(2);
+        table.charge(KEY, 0, 1_000);
+        assertThat(table.read(KEY, 0, 1).remaining()).isZero();
+        table.charge(KEY, 0, 1);
+        assertThat(table.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void refundGivesBackOnlyWhatIsStillThere() {
+        table.tryDebit(KEY, 0, 4);
+        table.refund(KEY, 5, 0, 2);
+        assertThat(table.read(KEY, 5, 1).remaining()).isEqualTo(3);
+        table.refund(KEY, 40, 0, 2);
+        assertThat(table.tryDebit(KEY, 40, 5)).isZero();
+    }
+
+    @Test
+    void resetForgetsWhatWasSpent() {
+        table.tryDebit(KEY, 0, 5);
+        table.reset(KEY, 1);
+        assertThat(table.tryDebit(KEY, 1, 5)).isZero();
+        assertThat(table.size()).isOne();
+    }
+
+    @Test
+    void debitFromBeforeTheResetIsNotRefunded() {
+        table.tryDebit(KEY, 0, 2);
+        table.reset(KEY, 1);
+        table.tryDebit(KEY, 1, 5);
+        table.refund(KEY, 1, 0, 2);
+        assertThat(table.read(KEY, 1, 1).remaining()).isZero();
+        table.refund(KEY, 1, 1, 5);
+        assertThat(table.read(KEY, 1, 1).remaining()).isEqualTo(BURST);
+    }
+
+    @Test
+    void boundMustBePositive() {
+        assertThatThrownBy(() -> Tables.of(gcra(1, 1), 0))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("maxKeys must be positive, was 0");
+    }
+
+    @Test
+    void refilledKeysAreForgottenForNewOnesAndOthersAreKept() {
+        KeyTable small = Tables.of(gcra(INTERVAL, BURST), 100);
+        for (int i = 0; i < 100; i++) {
+            small.tryDebit("old" + i, 0, i % 2 == 0 ? 1 : 5);
+        }
+        for (int i = 0; i < 50; i++) {
+            assertThat(small.tryDebit("new" + i, 20, 5)).isZero();
+            assertThat(small.size()).isBetween(51, 100);
+        }
+        for (int i = 1; i < 100; i += 2) {
+            assertThat(small.read("old" + i, 20, 1).remaining()).isEqualTo(2);
+        }
+        for (int i = 0; i < 50; i++) {
+            assertThat(small.read("new" + i, 20, 1).remaining()).isZero();
+        }
+    }
+
+    @Test
+    void keyFloodDoesNotMakeAVictimForgotten() {
+        KeyTable small = Tables.of(gcra(1_000_000, 3), 100);
+        small.tryDebit("victim", 0, 3);
+        long granted = 0;
+        for (int i = 0; i < 100_000; i++) {
+            small.tryDebit("flood" + i, i, 1);
+            granted += small.tryDebit("victim", i, 1) == 0 ? 1 : 0;
+            assertThat(small.size()).isLessThanOrEqualTo(100);
+        }
+        assertThat(granted).isZero();
+        assertThat(small.waitTicks("victim", 100_000, 1)).isEqualTo(900_000);
+    }
+
+    @Test
+    void keysPastTheBoundShareCellsAndAreLimitedTogether() {
+        KeyTable small = Tables.of(gcra(1_000, 1), 1);
+        int granted = 0;
+        for (int i = 0; i < 1_000_000; i++) {
+            granted += small.tryDebit("flood" + i, 1, 1) == 0 ? 1 : 0;
+        }
+        assertThat(granted).isBetween(65_000, 65_537);
+        assertThat(small.size()).isOne();
+    }
+
+    @Test
+    void keyThatEntersInheritsItsOverflowCell() {
+        KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
+        small.tryDebit(OTHER, 0, 1);
+        assertThat(small.tryDebit(KEY, 0, 4)).isZero();
+        assertThat(small.read(KEY, 10, 1).remaining()).isEqualTo(2);
+        assertThat(small.tryDebit(KEY, 10, 1)).isZero();
+        assertThat(small.read(OTHER, 10, 1).remaining()).isEqualTo(BURST);
+        assertThat(small.read(KEY, 10, 1).remaining()).isOne();
+        assertThat(small.projection(KEY, 10).preview(10, 2)).isEqualTo(20);
+        small.tryDebit(KEY, 1_000, 5);
+        assertThat(small.read(KEY, 1_000, 1).remaining())
+                .as("once in the table, on its own")
+                .isZero();
+    }
+
+    @Test
+    void resetKeyOfAnOverflowCellGetsAStateOfItsOwnIfThereIsRoom() {
+        KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
+        small.tryDebit(OTHER, 0, 5);
+        small.tryDebit(KEY, 0, 5);
+        small.reset(KEY, 1);
+        assertThat(small.waitTicks(KEY, 1, 1)).as("no room").isEqualTo(9);
+        small.reset(OTHER, 1);
+        small.reset(KEY, 1);
+        assertThat(small.tryDebit(KEY, 1, 5)).as("room").isZero();
+        assertThat(small.size()).isOne();
+    }
+
+    @Test
+    void refundOfAnOverflowDebitIsLostToTheStrictSide() {
+        KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
+        small.tryDebit(OTHER, 0, 5);
+        small.tryDebit(KEY, 0, 5);
+        small.refund(KEY, 0, 0, 5);
+        assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void chargePastTheBoundTakesFromTheOverflowCell() {
+        KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
+        small.tryDebit(OTHER, 0, 5);
+        small.charge(KEY, 0, 100);
+        assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void clockReadingFromBeforeTheForgettingCountsAsTheTimeOfForgetting() {
+        KeyTable small = Tables.of(gcra(100, 1), 1);
+        assertThat(small.tryDebit(KEY, 0, 1)).isZero();
+        assertThat(small.tryDebit(OTHER, 100, 1)).isZero();
+        assertThat(small.tryDebit(KEY, 99, 1)).as("forgotten at 100").isZero();
+        assertThat(small.tryDebit(KEY, 199, 1)).as("debited as of 100, not 99").isEqualTo(1);
+        assertThat(small.waitTicks(KEY, 98, 1)).isEqualTo(102);
+        assertThat(small.tryDebit(KEY, 200, 1)).isZero();
+    }
+
+    @Test
+    void freshCellIsDebitedNoEarlierThanTheForgetting() {
+        KeyTable small = Tables.of(gcra(100, 1), 2);
+        small.tryDebit(KEY, 0, 1);
+        small.tryDebit(OTHER, 0, 1);
+        small.tryDebit("third", 100, 1);
+        assertThat(small.tryDebit(KEY, 99, 1)).isZero();
+        assertThat(small.size()).isEqualTo(2);
+        assertThat(small.tryDebit(KEY, 199, 1)).isEqualTo(1);
+    }
+
+    @Test
+    void permitsInFlightComeBackToWhereTheyWereTaken() {
+        KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
+        small.tryDebit(OTHER, 0, 1);
+        assertThat(small.tryDebit(KEY, 0, 3)).isZero();
+        small.refund(OTHER, 1, 0, 1);
+        assertThat(small.tryDebit(KEY, 2, 1)).as("in flight past the bound").isEqualTo(Algorithm.UNKNOWN);
+        small.refund(KEY, 3, 0, 2);
+        assertThat(small.tryDebit(KEY, 4, 2)).isZero();
+        small.refund(KEY, 5, 4, 2);
+        small.refund(KEY, 5, 0, 1);
+        assertThat(small.tryDebit(KEY, 6, 3)).isZero();
+        assertThat(small.tryDebit(KEY, 6, 1)).isEqualTo(Algorithm.UNKNOWN);
+    }
+
+    @Test
+    void permitsInFlightAreNeitherResetNorCharged() {
+        KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
+        small.tryDebit(KEY, 0, 2);
+        small.reset(KEY, 1);
+        small.charge(KEY, 1, 1);
+        assertThat(small.read(KEY, 1, 1).remaining()).isOne();
+    }
+
+    @Test
+    void fullTableIsSweptAgainWhenTheFirstStateIsRefilled() {
+        KeyTable small = Tables.of(SlidingWindowLog.of(1, Duration.ofNanos(100)), 50);
+        for (int i = 0; i < 50; i++) {
+            small.tryDebit("old" + i, i, 1);
+        }
+        for (int i = 0; i < 1_000; i++) {
+            small.tryDebit("flood" + i, 99, 1);
+        }
+        assertThat(small.waitTicks("old0", 99, 1)).isEqualTo(1);
+        for (int i = 0; i < 50; i++) {
+            String key = "new" + i;
+            for (int j = 0; j < 3 && small.tryDebit(key, 100 + i, 1) != 0; j++) {}
+            assertThat(small.tryDebit("old" + i, 100 + i, 1))
+                    .as("served past the bound")
+                    .isZero();
+        }
+        assertThat(small.size()).isEqualTo(50);
+    }
+}

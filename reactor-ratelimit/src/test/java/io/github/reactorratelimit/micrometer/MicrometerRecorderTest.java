@@ -1,0 +1,169 @@
+package io.github.reactorratelimit.micrometer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.Arrays;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class MicrometerRecorderTest {
+
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final RateLimitRecorder recorder = MicrometerRecorder.create(registry, "orders");
+
+    private double count(RateLimitMeter meter, String... tags) {
+        return registry.get(meter.meterName())
+                .tag("limiter", "orders")
+                .tags(tags)
+                .counter()
+                .count();
+    }
+
+    private double waiters() {
+        return registry.get("ratelimit.waiters")
+                .tag("limiter", "orders")
+                .gauge()
+                .value();
+    }
+
+    @Test
+    void allowedRequestsAndTheirPermitsAreCounted() {
+        recorder.decided(true, 3);
+        recorder.decided(true, 1);
+
+        assertThat(count(RateLimitMeter.DECISIONS, "outcome", "allowed")).isEqualTo(2);
+        assertThat(count(RateLimitMeter.DECISIONS, "outcome", "denied")).isZero();
+        assertThat(count(RateLimitMeter.PERMITS_TAKEN)).isEqualTo(4);
+    }
+
+    @Test
+    void deniedRequestsTakeNoPermits() {
+        recorder.decided(false, 5);
+
+        assertThat(count(RateLimitMeter.DECISIONS, "outcome", "denied")).isEqualTo(1);
+        assertThat(count(RateLimitMeter.DECISIONS, "outcome", "allowed")).isZero();
+        assertThat(count(RateLimitMeter.PERMITS_TAKEN)).isZero();
+    }
+
+    @Test
+    void refundsAreCountedInPermits() {
+        recorder.refunded(3);
+        recorder.refunded(4);
+
+        assertThat(count(RateLimitMeter.PERMITS_REFUNDED)).isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @EnumSource(WaitOutcome.class)
+    void waitsAreTimedByHowTheyEnded(WaitOutcome outcome) {
+        recorder.waitStarted();
+        recorder.waitStarted();
+        assertThat(waiters()).isEqualTo(2);
+
+        recorder.waitEnded(outcome, TimeUnit.MILLISECONDS.toNanos(250));
+
+        assertThat(waiters()).isEqualTo(1);
+        for (WaitOutcome any : WaitOutcome.values()) {
+            var timer = registry.get("ratelimit.waits")
+                    .tag("outcome", any.name().toLowerCase(java.util.Locale.ROOT))
+                    .timer();
+            assertThat(timer.count()).isEqualTo(any == outcome ? 1 : 0);
+            assertThat(timer.totalTime(TimeUnit.MILLISECONDS)).isEqualTo(any == outcome ? 250 : 0);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"OPEN, open", "CLOSED, closed", "LOCAL, local"})
+    void degradedDecisionsAreCountedByMode(Degradation degradation, String mode) {
+        recorder.degraded(degradation);
+
+        assertThat(count(RateLimitMeter.DEGRADED, "mode", mode)).isEqualTo(1);
+        assertThat(registry.get("ratelimit.degraded").counters())
+                .extracting(counter -> counter.count())
+                .containsExactlyInAnyOrder(1.0, 0.0, 0.0);
+    }
+
+    @Test
+    void everyMeterIsThereFromTheStartWithTheTagsAndDescriptionOfTheEnum() {
+        for (RateLimitMeter meter : RateLimitMeter.values()) {
+            assertThat(registry.get(meter.meterName()).meters()).isNotEmpty().allSatisfy(registered -> {
+                assertThat(registered.getId().getDescription()).isEqualTo(meter.description());
+                assertThat(registered.getId().getTags())
+                        .extracting(Tag::getKey)
+                        .containsExactlyInAnyOrderElementsOf(meter.tags().stream()
+                                .map(RateLimitMeter.Tag::key)
+                                .toList());
+            });
+        }
+        assertThat(registry.getMeters())
+                .extracting(Meter::getId)
+                .extracting(Meter.Id::getName)
+                .containsOnly(Arrays.stream(RateLimitMeter.values())
+                        .map(RateLimitMeter::meterName)
+                        .toArray(String[]::new));
+    }
+
+    @Test
+    void namesAndTagsAreThoseThatDashboardsWereBuiltOn() {
+        assertThat(RateLimitMeter.values())
+                .extracting(meter -> meter.meterName() + " "
+                        + meter.tags().stream().map(RateLimitMeter.Tag::key).toList())
+                .containsExactly(
+                        "ratelimit.decisions [limiter, outcome]",
+                        "ratelimit.permits.taken [limiter]",
+                        "ratelimit.permits.refunded [limiter]",
+                        "ratelimit.waits [limiter, outcome]",
+                        "ratelimit.waiters [limiter]",
+                        "ratelimit.degraded [limiter, mode]");
+    }
+
+    @Test
+    void recordersOfOneNameCountTogether() {
+        RateLimitRecorder second = MicrometerRecorder.create(registry, "orders");
+        recorder.waitStarted();
+        second.waitStarted();
+        second.decided(true, 1);
+        recorder.decided(true, 1);
+
+        assertThat(waiters()).isEqualTo(2);
+        assertThat(count(RateLimitMeter.PERMITS_TAKEN)).isEqualTo(2);
+    }
+
+    @Test
+    void recordersOfDifferentNamesOrRegistriesCountApart() {
+        SimpleMeterRegistry elsewhere = new SimpleMeterRegistry();
+        MicrometerRecorder.create(registry, "quotes").waitStarted();
+        MicrometerRecorder.create(elsewhere, "orders").waitStarted();
+
+        assertThat(waiters()).isZero();
+        assertThat(registry.get("ratelimit.waiters")
+                        .tag("limiter", "quotes")
+                        .gauge()
+                        .value())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void badArgumentsAreRefusedByName() {
+        assertThatNullPointerException()
+                .isThrownBy(() -> MicrometerRecorder.create(null, "orders"))
+                .withMessage("registry");
+        assertThatNullPointerException()
+                .isThrownBy(() -> MicrometerRecorder.create(registry, null))
+                .withMessage("limiter");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MicrometerRecorder.create(registry, " "))
+                .withMessage("limiter must not be blank");
+    }
+}

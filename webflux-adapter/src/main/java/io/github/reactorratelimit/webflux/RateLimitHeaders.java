@@ -1,0 +1,148 @@
+package io.github.reactorratelimit.webflux;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.springframework.http.HttpHeaders;
+
+/**
+ * Tells a client about its limit: the fields {@code RateLimit-Policy} and {@code RateLimit} of
+ * draft-ietf-httpapi-ratelimit-headers as structured fields (RFC 9651), and {@code Retry-After} when
+ * denied. Nothing of the key is in them.
+ *
+ * <pre>{@code
+ * RateLimit-Policy: "burst";q=100;w=60
+ * RateLimit: "burst";r=0;t=5
+ * Retry-After: 5
+ * }</pre>
+ *
+ * <p>Times are whole seconds, rounded up: a client that waits for them is not too early. {@code w} is the
+ * time in which the whole quota {@code q} comes back, left out below a second and where there is none.
+ * {@code t} is the time until the denied request would be allowed, else until the quota is whole again.
+ */
+public final class RateLimitHeaders {
+
+    /** The field that states the limit. */
+    public static final String POLICY_FIELD = "RateLimit-Policy";
+
+    /** The field that states what is left. */
+    public static final String STATE_FIELD = "RateLimit";
+
+    /** The largest integer of a structured field. */
+    private static final long MAX_INTEGER = 999_999_999_999_999L;
+
+    private final String name;
+
+    private RateLimitHeaders(String policyName) {
+        this.name = quoted(policyName);
+    }
+
+    /**
+     * Headers for the limit that clients shall know by this name.
+     *
+     * @param policyName printable ASCII, which all clients see: never a key
+     * @throws IllegalArgumentException if it is empty or holds another character
+     */
+    public static RateLimitHeaders named(String policyName) {
+        return new RateLimitHeaders(Objects.requireNonNull(policyName, "policyName"));
+    }
+
+    /** The fields and their values, in the order in which they should be written. */
+    public Map<String, String> of(Decision decision) {
+        Map<String, String> fields = new LinkedHashMap<>();
+        fields.put(POLICY_FIELD, policyValue(decision));
+        fields.put(STATE_FIELD, stateValue(decision));
+        decision.retryAfter().ifPresent(after -> fields.put(HttpHeaders.RETRY_AFTER, integer(ceilSeconds(after))));
+        return Collections.unmodifiableMap(fields);
+    }
+
+    /** Sets the fields, replacing earlier ones. */
+    public void write(Decision decision, HttpHeaders headers) {
+        of(decision).forEach(headers::set);
+    }
+
+    private String policyValue(Decision decision) {
+        String quota = name + ";q=" + integer(decision.limit());
+        return window(decision)
+                .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)
+                .map(window -> quota + ";w=" + integer(ceilSeconds(window)))
+                .orElse(quota);
+    }
+
+    private String stateValue(Decision decision) {
+        String left = name + ";r=" + integer(decision.remaining());
+        return decision.retryAfter()
+                .or(decision::resetAfter)
+                .map(after -> left + ";t=" + integer(ceilSeconds(after)))
+                .orElse(left);
+    }
+
+    /** The time in which all permits of the limit come back; a concurrency limit has none. */
+    private static Optional<Duration> window(Decision decision) {
+        RateLimitPolicy policy = decision.policy();
+        if (policy instanceof TokenBucket bucket) {
+            return Optional.of(timeFor(decision.limit(), bucket.refill(), bucket.period()));
+        }
+        if (policy instanceof Gcra gcra) {
+            return Optional.of(timeFor(decision.limit(), gcra.permits(), gcra.period()));
+        }
+        if (policy instanceof LeakyBucket bucket) {
+            return Optional.of(timeFor(decision.limit(), bucket.permits(), bucket.period()));
+        }
+        if (policy instanceof FixedWindow fixed) {
+            return Optional.of(fixed.window());
+        }
+        if (policy instanceof SlidingWindowLog log) {
+            return Optional.of(log.window());
+        }
+        return policy instanceof SlidingWindowCounter counter ? Optional.of(counter.window()) : Optional.empty();
+    }
+
+    private static Duration timeFor(long limit, long permits, Duration period) {
+        return Duration.ofNanos(BigDecimal.valueOf(limit)
+                .multiply(BigDecimal.valueOf(period.toNanos()))
+                .divide(BigDecimal.valueOf(permits), RoundingMode.CEILING)
+                .longValueExact());
+    }
+
+    private static long ceilSeconds(Duration time) {
+        return time.getNano() == 0 ? time.getSeconds() : time.getSeconds() + 1;
+    }
+
+    private static String integer(long value) {
+        return Long.toString(Math.min(value, MAX_INTEGER));
+    }
+
+    /** Anything but printable ASCII could split the header or hide in it. */
+    private static String quoted(String policyName) {
+        if (policyName.isEmpty()) {
+            throw new IllegalArgumentException("policyName must not be empty");
+        }
+        StringBuilder quoted = new StringBuilder("\"");
+        for (int i = 0; i < policyName.length(); i++) {
+            char c = policyName.charAt(i);
+            if (c < 0x20 || c > 0x7e) {
+                throw new IllegalArgumentException(
+                        String.format("policyName must be printable ASCII, but character %d is U+%04X", i, (int) c));
+            }
+            if (c == '"' || c == '\\') {
+                quoted.append('\\');
+            }
+            quoted.append(c);
+        }
+        return quoted.append('"').toString();
+    }
+}

@@ -1,0 +1,144 @@
+package io.github.reactorratelimit.webflux;
+
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofMinutes;
+import static java.time.Duration.ofNanos;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Quota;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
+import java.time.Duration;
+import java.time.ZoneOffset;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.http.HttpHeaders;
+
+class RateLimitHeadersTest {
+
+    private static final TokenBucket PER_MINUTE = TokenBucket.perMinute(100);
+
+    private final RateLimitHeaders headers = RateLimitHeaders.named("burst");
+
+    private static Decision allowed(RateLimitPolicy policy, long remaining, Duration resetAfter) {
+        return Decision.wouldAllow(policy, 1, new Quota(policy.capacity(), remaining, resetAfter.toNanos()));
+    }
+
+    private static Decision denied(RateLimitPolicy policy, Duration retryAfter) {
+        return Decision.deny(policy, 1, new Quota(policy.capacity(), 0, Quota.UNKNOWN), retryAfter.toNanos());
+    }
+
+    @Test
+    void deniedRequestLearnsWhenToComeBack() {
+        assertThat(headers.of(denied(PER_MINUTE, ofSeconds(5))))
+                .containsEntry("RateLimit-Policy", "\"burst\";q=100;w=60")
+                .containsEntry("RateLimit", "\"burst\";r=0;t=5")
+                .containsEntry("Retry-After", "5")
+                .hasSize(3);
+    }
+
+    @Test
+    void allowedRequestLearnsWhatIsLeftAndHasNoRetryAfter() {
+        assertThat(headers.of(allowed(PER_MINUTE, 99, ofMillis(600))))
+                .containsEntry("RateLimit", "\"burst\";r=99;t=1")
+                .doesNotContainKey("Retry-After");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "1, 1", "999999999, 1", "1000000000, 1", "1000000001, 2", "59999999999, 60"})
+    void secondsAreRoundedUp(long nanos, long seconds) {
+        assertThat(headers.of(denied(PER_MINUTE, ofNanos(nanos))))
+                .containsEntry("RateLimit", "\"burst\";r=0;t=" + seconds)
+                .containsEntry("Retry-After", Long.toString(seconds));
+    }
+
+    @Test
+    void unknownTimesAreLeftOut() {
+        Decision denial = Decision.deny(ConcurrencyLimit.of(3), 1, new Quota(3, 0, Quota.UNKNOWN), Quota.UNKNOWN);
+        assertThat(headers.of(denial))
+                .containsEntry("RateLimit-Policy", "\"burst\";q=3")
+                .containsEntry("RateLimit", "\"burst\";r=0")
+                .doesNotContainKey("Retry-After");
+    }
+
+    static Stream<Arguments> windows() {
+        return Stream.of(
+                Arguments.of(TokenBucket.perSecond(10), "q=10;w=1"),
+                Arguments.of(TokenBucket.perSecond(10).withBurst(35), "q=35;w=4"),
+                Arguments.of(TokenBucket.perSecond(100).withBurst(20), "q=20"),
+                Arguments.of(TokenBucket.of(7, ofSeconds(3)).withBurst(1), "q=1"),
+                Arguments.of(Gcra.perMinute(100).withBurst(10), "q=10;w=6"),
+                Arguments.of(LeakyBucket.perSecond(5).withQueue(20), "q=20;w=4"),
+                Arguments.of(FixedWindow.of(10, ofMillis(999)), "q=10"),
+                Arguments.of(FixedWindow.of(10, ofMillis(1_001)), "q=10;w=2"),
+                Arguments.of(FixedWindow.daily(1_000, ZoneOffset.UTC), "q=1000;w=86400"),
+                Arguments.of(SlidingWindowLog.of(10, ofMinutes(1)), "q=10;w=60"),
+                Arguments.of(SlidingWindowCounter.of(10, ofSeconds(30)), "q=10;w=30"),
+                Arguments.of(ConcurrencyLimit.of(5), "q=5"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("windows")
+    void windowIsTheTimeInWhichTheQuotaComesBackAndLeftOutBelowASecond(RateLimitPolicy policy, String expected) {
+        assertThat(headers.of(allowed(policy, 1, ofSeconds(1))))
+                .containsEntry("RateLimit-Policy", "\"burst\";" + expected);
+    }
+
+    @Test
+    void integersHaveAtMostFifteenDigits() {
+        FixedWindow huge = FixedWindow.of(1L << 52, ofDays(1));
+        assertThat(headers.of(allowed(huge, (1L << 52) - 1, ofDays(1))))
+                .containsEntry("RateLimit-Policy", "\"burst\";q=999999999999999;w=86400")
+                .containsEntry("RateLimit", "\"burst\";r=999999999999999;t=86400");
+    }
+
+    @Test
+    void quotesAndBackslashesInNamesAreEscaped() {
+        assertThat(RateLimitHeaders.named("say \"hi\" \\o/").of(denied(PER_MINUTE, ofSeconds(1))))
+                .containsEntry("RateLimit", "\"say \\\"hi\\\" \\\\o/\";r=0;t=1");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a\r\nSet-Cookie: x", "\u0000", "\u007f", "café", "\ud83d\ude00"})
+    void namesThatAreNotPrintableAsciiAreRefused(String name) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RateLimitHeaders.named(name))
+                .withMessageStartingWith("policyName must be printable ASCII, but character ");
+    }
+
+    @Test
+    void missingNamesAreRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RateLimitHeaders.named(""))
+                .withMessage("policyName must not be empty");
+        assertThatNullPointerException()
+                .isThrownBy(() -> RateLimitHeaders.named(null))
+                .withMessage("policyName");
+    }
+
+    @Test
+    void writingReplacesWhatAnEarlierLimitWrote() {
+        HttpHeaders response = new HttpHeaders();
+        headers.write(denied(PER_MINUTE, ofSeconds(9)), response);
+        headers.write(denied(PER_MINUTE, ofSeconds(5)), response);
+
+        assertThat(response.get("RateLimit")).containsExactly("\"burst\";r=0;t=5");
+        assertThat(response.get("Retry-After")).containsExactly("5");
+    }
+}
