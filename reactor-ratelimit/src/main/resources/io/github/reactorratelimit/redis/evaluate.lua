@@ -110,7 +110,7 @@ local function evaluate()
 end
 
 local done, result = pcall(evaluate)
-if not done and type(result) ~= 'table' then
-  return redis.error_reply('ERR ' .. tostring(result))
+if done then
+  return result
 end
-return result
+return redis.error_reply(failure or 'ERR ' .. tostring(result))

@@ -18,8 +18,13 @@ local BEYOND = 2 ^ 53
 -- Twice the longest window a policy may have, 366 days: the longest that a state matters.
 local MAX_TTL_MILLIS = 2 * 366 * 86400 * 1000
 
+-- The error that the script answers, code first. Kept here, because what pcall makes of an error differs
+-- from version to version.
+local failure
+
 local function fail(code, message)
-  error({ err = code .. ' ' .. message })
+  failure = code .. ' ' .. message
+  error(failure)
 end
 
 local function corrupt(found)
@@ -83,7 +88,8 @@ local function command(...)
     if string.find(reply.err, '^-?WRONGTYPE') then
       corrupt('another type')
     end
-    error({ err = reply.err })
+    failure = reply.err
+    error(failure)
   end
   return reply
 end

@@ -74,15 +74,22 @@ enum PolicyKind {
             return SlidingWindowLog.of(Math.min(amount(random), SlidingWindowLog.MAX_LIMIT), period(random));
         }
     },
+    LARGE_LOG {
+        @Override
+        RateLimitPolicy random(SplittableRandom random) {
+            long limit = 1_000 + random.nextLong(SlidingWindowLog.MAX_LIMIT - 999);
+            return SlidingWindowLog.of(limit, Duration.ofSeconds(1 + random.nextInt(100)));
+        }
+    },
     COMPOSITE {
         @Override
         RateLimitPolicy random(SplittableRandom random) {
             PolicyKind[] kinds = values();
-            RateLimitPolicy first = kinds[random.nextInt(ordinal())].random(random);
-            RateLimitPolicy second = kinds[random.nextInt(ordinal())].random(random);
+            RateLimitPolicy first = kinds[random.nextInt(LARGE_LOG.ordinal())].random(random);
+            RateLimitPolicy second = kinds[random.nextInt(LARGE_LOG.ordinal())].random(random);
             return random.nextBoolean()
                     ? Policies.all(first, second)
-                    : Policies.all(first, second, kinds[random.nextInt(ordinal())].random(random));
+                    : Policies.all(first, second, kinds[random.nextInt(LARGE_LOG.ordinal())].random(random));
         }
     };
 

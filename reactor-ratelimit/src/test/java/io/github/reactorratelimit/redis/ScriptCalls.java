@@ -3,17 +3,25 @@ package io.github.reactorratelimit.redis;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Runs scripts on a real server. */
 final class ScriptCalls {
 
+    /** So few that no command takes long, also on a busy machine. */
+    private static final int CALLS_PER_COMMAND = 50;
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     /**
-     * Works off many calls of a script in one, on keys that it deletes in the end. The keys do not expire,
-     * since the times that are passed have nothing to do with the server's.
+     * Works off many calls of a script in one. The keys do not expire, since the times that are passed have
+     * nothing to do with the server's.
      */
     private static final String DRIVER = """
             local server = redis
@@ -33,15 +41,15 @@ final class ScriptCalls {
             local replies = {}
             local position = 1
             while position <= #ARGV do
+              local keys = { unpack(KEYS, tonumber(ARGV[position])) }
               local arguments = {}
-              for i = 1, tonumber(ARGV[position]) do
-                arguments[i] = ARGV[position + i]
+              for i = 1, tonumber(ARGV[position + 1]) do
+                arguments[i] = ARGV[position + 1 + i]
               end
-              local reply = call(KEYS, arguments, lasting)
+              local reply = call(keys, arguments, lasting)
               replies[#replies + 1] = reply.err or reply
-              position = position + 1 + #arguments
+              position = position + 2 + #arguments
             end
-            redis.call('DEL', unpack(KEYS))
             return replies
             """;
 
@@ -50,6 +58,7 @@ final class ScriptCalls {
 
     ScriptCalls(StatefulRedisConnection<String, String> connection) {
         this.connection = connection;
+        connection.setTimeout(PATIENCE);
     }
 
     /** One call, as a store makes it. */
@@ -57,16 +66,41 @@ final class ScriptCalls {
         return connection.async().evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments);
     }
 
-    /** The replies to calls that follow one another, error messages among them. */
-    RedisFuture<List<Object>> callAll(RedisScript script, String[] keys, List<String[]> calls) {
-        List<String> arguments = new ArrayList<>();
-        for (String[] call : calls) {
-            arguments.add(Integer.toString(call.length));
-            arguments.addAll(List.of(call));
-        }
+    /**
+     * One of many calls.
+     *
+     * @param part index of the first key it works on
+     */
+    record Call(int part, String[] arguments) {}
+
+    /** The replies to calls that follow one another, error messages among them; deletes the keys in the end. */
+    CompletableFuture<List<Object>> callAll(RedisScript script, String[] keys, List<Call> calls) {
         String sha = driverShas.computeIfAbsent(
                 script, known -> connection.sync().scriptLoad(DRIVER.formatted(known.text())));
-        return connection.async().evalsha(sha, ScriptOutputType.MULTI, keys, arguments.toArray(String[]::new));
+        CompletionStage<List<Object>> replies = CompletableFuture.completedFuture(List.of());
+        for (int i = 0; i < calls.size(); i += CALLS_PER_COMMAND) {
+            String[] arguments = arguments(calls.subList(i, Math.min(i + CALLS_PER_COMMAND, calls.size())));
+            RedisFuture<List<Object>> some = connection.async().evalsha(sha, ScriptOutputType.MULTI, keys, arguments);
+            replies = replies.thenCombine(some, ScriptCalls::concat);
+        }
+        connection.async().del(keys);
+        return replies.toCompletableFuture();
+    }
+
+    private static String[] arguments(List<Call> calls) {
+        List<String> arguments = new ArrayList<>();
+        for (Call call : calls) {
+            arguments.add(Integer.toString(1 + call.part));
+            arguments.add(Integer.toString(call.arguments.length));
+            arguments.addAll(List.of(call.arguments));
+        }
+        return arguments.toArray(String[]::new);
+    }
+
+    private static List<Object> concat(List<Object> left, List<Object> right) {
+        List<Object> both = new ArrayList<>(left);
+        both.addAll(right);
+        return both;
     }
 
     /** The keys of a policy's parts. */

@@ -13,7 +13,6 @@ import java.util.SplittableRandom;
  */
 final class TwinHistory {
 
-    private static final int CALLS = 60;
     private static final long MOST_TIME = (1L << 52) - 1;
     private static final long[] ORIGINS = {1_758_000_000_123_456L, 1_758_000_000_123_456L, 0, -12_345_678, MOST_TIME};
     private static final long HOUR = 3_600_000_000L;
@@ -25,6 +24,7 @@ final class TwinHistory {
     private record Debited(long at, long permits) {}
 
     private final SplittableRandom random;
+    private final int calm;
     private final RateLimitPolicy policy;
     private final PolicyArguments arguments;
     private final JavaTwin<?> twin;
@@ -35,16 +35,45 @@ final class TwinHistory {
     private long promisedPermits;
     private long lastReset;
 
-    TwinHistory(PolicyKind kind, long seed) {
-        this.random = new SplittableRandom(seed);
-        this.now = ORIGINS[random.nextInt(ORIGINS.length)];
-        long start = clamp(now - random.nextLong(HOUR) + random.nextLong(HOUR));
-        this.policy = kind.accepted(random, start);
+    private TwinHistory(SplittableRandom random, int calm, long start, RateLimitPolicy policy) {
+        this.random = random;
+        this.calm = calm;
+        this.now = start;
+        this.policy = policy;
         this.arguments = PolicyArguments.of(policy, start);
         this.twin = JavaTwin.of(policy, start);
-        while (calls.size() < CALLS) {
-            call();
+    }
+
+    /** Anything may happen at any call. */
+    static TwinHistory wild(PolicyKind kind, long seed) {
+        return random(kind, seed, 60, 1);
+    }
+
+    /** Many small steps, so that states grow; a wild one now and then. */
+    static TwinHistory calm(PolicyKind kind, long seed) {
+        return random(kind, seed, 2_000, 100);
+    }
+
+    private static TwinHistory random(PolicyKind kind, long seed, int length, int calm) {
+        SplittableRandom random = new SplittableRandom(seed);
+        long origin = ORIGINS[random.nextInt(ORIGINS.length)];
+        long start = clamp(origin - random.nextLong(HOUR) + random.nextLong(HOUR));
+        TwinHistory history = new TwinHistory(random, calm, start, kind.accepted(random, start));
+        history.now = origin;
+        while (history.calls.size() < length) {
+            history.call();
         }
+        return history;
+    }
+
+    /** The same asks every {@code stepMicros}. */
+    static TwinHistory regular(RateLimitPolicy policy, int length, long stepMicros, List<Ask> asks) {
+        TwinHistory history = new TwinHistory(new SplittableRandom(0), 1, ORIGINS[0], policy);
+        for (int i = 0; i < length; i++) {
+            history.now += stepMicros;
+            history.calls.add(new Call(history.now, asks, history.twin.call(history.now, asks)));
+        }
+        return history;
     }
 
     RateLimitPolicy policy() {
@@ -60,7 +89,7 @@ final class TwinHistory {
     }
 
     private void call() {
-        boolean comesBack = promisedPermits > 0 && random.nextInt(10) < 6;
+        boolean comesBack = promisedPermits > 0 && random.nextInt(10) < 6 && isWild();
         now = clamp(comesBack ? promisedAt - 1 + random.nextInt(3) : now + pause());
         List<Ask> asks = new ArrayList<>();
         if (comesBack) {
@@ -89,7 +118,14 @@ final class TwinHistory {
         }
     }
 
+    private boolean isWild() {
+        return random.nextInt(calm) == 0;
+    }
+
     private long pause() {
+        if (!isWild()) {
+            return random.nextLong(lastReset / 500 + 2);
+        }
         return switch (random.nextInt(40)) {
             case 0 -> -random.nextLong(TEN_YEARS);
             case 1 -> random.nextLong(TEN_YEARS);
@@ -104,9 +140,9 @@ final class TwinHistory {
 
     private Ask ask() {
         return switch (random.nextInt(20)) {
-            case 0 -> Ask.reset();
+            case 0 -> isWild() ? Ask.reset() : Ask.look(permits());
             case 1, 2 -> Ask.look(permits());
-            case 3, 4 -> Ask.charge(1 + random.nextLong(2 * policy.capacity()));
+            case 3, 4 -> Ask.charge(isWild() ? 1 + random.nextLong(2 * policy.capacity()) : permits());
             case 5, 6, 7, 8 -> giveBack();
             default -> Ask.take(permits());
         };
@@ -122,6 +158,9 @@ final class TwinHistory {
     }
 
     private long permits() {
+        if (!isWild()) {
+            return 1 + random.nextLong(Math.min(policy.capacity(), 40));
+        }
         long remaining = twin.remaining(now);
         long wanted = switch (random.nextInt(6)) {
             case 0, 1 -> 1;

@@ -2,16 +2,20 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.redis.Ask.Op;
 import io.github.reactorratelimit.redis.TwinHistory.Call;
 import io.github.reactorratelimit.redis.server.RedisExtension;
 import io.github.reactorratelimit.redis.server.Standalone;
-import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -20,7 +24,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ExtendWith(RedisExtension.class)
 class TwinTest {
 
-    private static final int HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 2_000 : 60;
+    private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
+    private static final int WILD_HISTORIES = FULL ? 2_000 : 60;
+    private static final int CALM_HISTORIES = FULL ? 40 : 2;
     private static final int IN_FLIGHT = 8;
 
     private final StatefulRedisConnection<String, String> connection;
@@ -40,16 +46,41 @@ class TwinTest {
         connection.close();
     }
 
-    private record Pending(long seed, TwinHistory history, RedisFuture<List<Object>> replies) {}
+    private record Pending(long seed, TwinHistory history, CompletableFuture<List<Object>> replies) {}
 
     @ParameterizedTest
     @EnumSource
     void scriptAnswersAsTheJavaStepsDo(PolicyKind kind) throws Exception {
+        run(kind, WILD_HISTORIES, TwinHistory::wild);
+        assertThat(denied).isGreaterThan(steps / 10);
+        assertThat(refunds).isGreaterThan(steps / 20);
+        assertThat(backward).isGreaterThan(WILD_HISTORIES);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"LARGE_LOG", "SLIDING_WINDOW_COUNTER", "COMPOSITE"})
+    void scriptAnswersAsTheJavaStepsDoWhenStatesGrow(PolicyKind kind) throws Exception {
+        run(kind, CALM_HISTORIES, TwinHistory::calm);
+    }
+
+    @Test
+    void totalsOfALogWrapUnseen() throws Exception {
+        SlidingWindowLog policy = SlidingWindowLog.of(10_000, Duration.ofSeconds(1));
+        List<Ask> asks = List.of(Ask.take(3_333), Ask.take(3_333), Ask.look(10_000));
+
+        compare(send(0, TwinHistory.regular(policy, 1_000, 400_000, asks)));
+
+        assertThat(steps).isEqualTo(3_000);
+        assertThat(denied).isBetween(1_000, 2_500);
+    }
+
+    private void run(PolicyKind kind, int histories, BiFunction<PolicyKind, Long, TwinHistory> history)
+            throws Exception {
         long seed = Long.getLong("ratelimit.seed", System.nanoTime());
         System.out.println("twins of " + kind + ": -Dratelimit.seed=" + seed);
         Deque<Pending> pending = new ArrayDeque<>();
-        for (long i = 0; i < HISTORIES; i++) {
-            pending.add(send(kind, seed + i));
+        for (long i = 0; i < histories; i++) {
+            pending.add(send(seed + i, history.apply(kind, seed + i)));
             if (pending.size() == IN_FLIGHT) {
                 compare(pending.remove());
             }
@@ -60,18 +91,14 @@ class TwinTest {
         System.out.printf(
                 "twins of %s: %d steps, %.1f %% denied, %d refunds, %d times backward%n",
                 kind, steps, 100.0 * denied / steps, refunds, backward);
-        assertThat(denied).isGreaterThan(steps / 10);
-        assertThat(refunds).isGreaterThan(steps / 20);
-        assertThat(backward).isGreaterThan(HISTORIES);
     }
 
-    private Pending send(PolicyKind kind, long seed) {
-        TwinHistory history = new TwinHistory(kind, seed);
+    private Pending send(long seed, TwinHistory history) {
         PolicyArguments policy = history.arguments();
-        List<String[]> arguments = history.calls().stream()
-                .map(call -> ScriptArguments.at(call.now(), policy, call.asks()))
+        List<ScriptCalls.Call> arguments = history.calls().stream()
+                .map(call -> new ScriptCalls.Call(0, ScriptArguments.at(call.now(), policy, call.asks())))
                 .toList();
-        String[] keys = ScriptCalls.keys(policy, "twin-" + kind + "-" + seed);
+        String[] keys = ScriptCalls.keys(policy, "twin-" + seed);
         return new Pending(seed, history, calls.callAll(policy.script(), keys, arguments));
     }
 
