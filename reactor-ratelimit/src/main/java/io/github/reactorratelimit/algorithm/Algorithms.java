@@ -39,7 +39,7 @@ public final class Algorithms {
             return new LogAlgorithm(log, clock.tick().ticks("window", log.window()));
         }
         if (policy instanceof SlidingWindowCounter counter) {
-            return new CounterAlgorithm(counter, epochGrid(counter.window(), clock), clock.tick());
+            return new CounterAlgorithm(counter, epochGrid(counter.window(), clock), Grains.of(counter, clock.tick()));
         }
         if (policy instanceof ConcurrencyLimit concurrency) {
             return new ConcurrencyAlgorithm(concurrency).boxed();
@@ -82,7 +82,7 @@ public final class Algorithms {
                 || (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.CONTINUOUS);
     }
 
-    private static Meter meter(RateLimitPolicy policy, Tick tick) {
+    static Meter meter(RateLimitPolicy policy, Tick tick) {
         if (policy instanceof Gcra gcra) {
             return BucketMeter.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick);
         }
@@ -97,8 +97,12 @@ public final class Algorithms {
 
     /** A key first seen later has what it would have by then, so forgetting a full key changes no decision. */
     private static Level fresh(RateLimitPolicy policy, Meter meter, Clock clock) {
-        long missing = policy instanceof TokenBucket bucket ? bucket.capacity() - bucket.initialTokens() : 0;
-        return missing == 0 ? Level.NEVER : new Level(clock.start(), meter.costParts(missing));
+        long missing = missingParts(policy, meter);
+        return missing == 0 ? Level.NEVER : new Level(clock.start(), missing);
+    }
+
+    static long missingParts(RateLimitPolicy policy, Meter meter) {
+        return policy instanceof TokenBucket bucket ? meter.costParts(bucket.capacity() - bucket.initialTokens()) : 0;
     }
 
     private static WindowGrid.Epoch epochGrid(Duration window, Clock clock) {

@@ -25,7 +25,6 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     record Counts(long start, long previous, long current) {}
 
     private static final Counts UNUSED = new Counts(Long.MIN_VALUE, 0, 0);
-    private static final long MIN_GRAINS = 1_000;
 
     private final SlidingWindowCounter policy;
     private final WindowGrid.Epoch grid;
@@ -34,18 +33,13 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     private final long grainTicks;
     private final long windowGrains;
 
-    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Tick tick) {
+    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Grains grains) {
         this.policy = policy;
         this.grid = grid;
         this.limit = policy.limit();
-        this.windowTicks = grid.windowTicks;
-        long mostGrains = (tick.exactBelow() - 1) / limit;
-        if (mostGrains < Math.min(windowTicks, MIN_GRAINS)) {
-            throw new IllegalArgumentException("limit " + limit + " per " + policy.window()
-                    + " cannot be counted to 0.1 % in steps of one " + tick + "; lower it");
-        }
-        this.grainTicks = Ticks.ceilDiv(windowTicks, mostGrains);
-        this.windowGrains = Ticks.ceilDiv(windowTicks, grainTicks);
+        this.windowTicks = grains.windowTicks();
+        this.grainTicks = grains.grainTicks();
+        this.windowGrains = grains.windowGrains();
     }
 
     @Override

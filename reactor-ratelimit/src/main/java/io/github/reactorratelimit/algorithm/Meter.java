@@ -70,7 +70,8 @@ abstract class Meter {
 
     /** Whether {@code parts} owed at {@code at} are more at {@code now} than can be owed. */
     final boolean liesAhead(long at, long parts, long now) {
-        return now < at && flowParts(Ticks.until(at, now)) > mostParts - parts;
+        long ahead = Ticks.until(at, now);
+        return ahead > fillTicks || (ahead > 0 && flowParts(ahead) > mostParts - parts);
     }
 
     /**

@@ -6,11 +6,14 @@ import java.util.List;
 
 /**
  * Permits by the tick at which they were granted, oldest first; immutable. Adding copies only the
- * youngest chunk: the full ones are shared, and dropped as a whole when all in them has expired.
+ * youngest chunk: the full ones are shared. What has expired when permits are added is gone for good, also
+ * if those are given back and the clock goes back: so what a log holds never depends on its chunks.
  */
 final class PermitLog {
 
-    static final PermitLog EMPTY = new PermitLog(new Chunk[0], Chunk.NONE, 0);
+    private static final Chunk[] NO_CHUNKS = new Chunk[0];
+
+    static final PermitLog EMPTY = new PermitLog(NO_CHUNKS, Chunk.NONE, 0);
 
     private static final int CHUNK_ENTRIES = 64;
 
@@ -26,7 +29,7 @@ final class PermitLog {
 
     /** A log of one entry. */
     static PermitLog of(long time, int permits) {
-        return new PermitLog(new Chunk[0], Chunk.NONE.plus(time, permits), permits);
+        return new PermitLog(NO_CHUNKS, Chunk.NONE.plus(time, permits), permits);
     }
 
     boolean isEmpty() {
@@ -63,38 +66,46 @@ final class PermitLog {
         return tail.timeOf(wanted);
     }
 
-    /** With permits granted at {@code time}, not before {@link #last()}; without the chunks that expired by {@code cutoff}. */
+    /** With permits granted at {@code time}, not before {@link #last()}; without what expired by {@code cutoff}. */
     PermitLog plus(long time, int permits, long cutoff) {
         if (isEmpty() || last() <= cutoff) {
             return of(time, permits);
         }
         PermitLog live = dropUpTo(cutoff);
         int sum = live.total + permits;
-        if (last() == time || tail.size() < CHUNK_ENTRIES) {
-            return new PermitLog(live.full, tail.plus(time, permits), sum);
+        if (last() == time || live.tail.size() < CHUNK_ENTRIES) {
+            return new PermitLog(live.full, live.tail.plus(time, permits), sum);
         }
         Chunk[] more = Arrays.copyOf(live.full, live.full.length + 1);
-        more[live.full.length] = tail;
+        more[live.full.length] = live.tail;
         return new PermitLog(more, Chunk.NONE.plus(time, permits), sum);
     }
 
+    /** Only where {@link #last()} lies after {@code cutoff}. */
     private PermitLog dropUpTo(long cutoff) {
         int expired = 0;
-        int permits = 0;
         while (expired < full.length && full[expired].last() <= cutoff) {
-            permits += full[expired].sum;
             expired++;
         }
-        return expired == 0
-                ? this
-                : new PermitLog(Arrays.copyOfRange(full, expired, full.length), tail, total - permits);
+        Chunk oldest = chunk(expired);
+        Chunk live = oldest.after(cutoff);
+        if (expired == 0 && live == oldest) {
+            return this;
+        }
+        int left = after(cutoff);
+        if (expired == full.length) {
+            return new PermitLog(NO_CHUNKS, live, left);
+        }
+        Chunk[] rest = Arrays.copyOfRange(full, expired, full.length);
+        rest[0] = live;
+        return new PermitLog(rest, tail, left);
     }
 
     /** Without up to {@code permits} of the entry at {@code time}, if there is one. */
     PermitLog minus(long time, int permits) {
         for (int i = full.length; i >= 0; i--) {
             Chunk chunk = chunk(i);
-            int index = Arrays.binarySearch(chunk.times, time);
+            int index = Arrays.binarySearch(chunk.times, chunk.from, chunk.times.length, time);
             if (index >= 0) {
                 int taken = Math.min(permits, chunk.counts[index]);
                 return replace(i, chunk.minus(index, taken), total - taken);
@@ -119,31 +130,33 @@ final class PermitLog {
         return index < full.length ? full[index] : tail;
     }
 
-    /** Entries with rising times; never changed once built. */
+    /** Entries with rising times; never changed once built. Those before {@code from} have expired. */
     private static final class Chunk {
 
-        static final Chunk NONE = new Chunk(new long[0], new int[0], 0);
+        static final Chunk NONE = new Chunk(new long[0], new int[0], 0, 0);
 
         final long[] times;
         final int[] counts;
+        final int from;
         final int sum;
 
-        Chunk(long[] times, int[] counts, int sum) {
+        Chunk(long[] times, int[] counts, int from, int sum) {
             this.times = times;
             this.counts = counts;
+            this.from = from;
             this.sum = sum;
         }
 
         int size() {
-            return times.length;
+            return times.length - from;
         }
 
         boolean isEmpty() {
-            return times.length == 0;
+            return size() == 0;
         }
 
         long first() {
-            return times[0];
+            return times[from];
         }
 
         long last() {
@@ -151,27 +164,27 @@ final class PermitLog {
         }
 
         Chunk plus(long time, int permits) {
-            int size = size();
-            if (size > 0 && last() == time) {
-                return new Chunk(times, withCount(size - 1, counts[size - 1] + permits), sum + permits);
+            if (!isEmpty() && last() == time) {
+                int youngest = times.length - 1;
+                return new Chunk(times, withCount(youngest, counts[youngest] + permits), from, sum + permits);
             }
-            long[] moreTimes = Arrays.copyOf(times, size + 1);
-            int[] moreCounts = Arrays.copyOf(counts, size + 1);
-            moreTimes[size] = time;
-            moreCounts[size] = permits;
-            return new Chunk(moreTimes, moreCounts, sum + permits);
+            long[] moreTimes = Arrays.copyOfRange(times, from, times.length + 1);
+            int[] moreCounts = Arrays.copyOfRange(counts, from, counts.length + 1);
+            moreTimes[size()] = time;
+            moreCounts[size()] = permits;
+            return new Chunk(moreTimes, moreCounts, 0, sum + permits);
         }
 
         Chunk minus(int index, int permits) {
             if (permits < counts[index]) {
-                return new Chunk(times, withCount(index, counts[index] - permits), sum - permits);
+                return new Chunk(times, withCount(index, counts[index] - permits), from, sum - permits);
             }
-            int rest = size() - 1 - index;
-            long[] fewerTimes = Arrays.copyOf(times, size() - 1);
-            int[] fewerCounts = Arrays.copyOf(counts, size() - 1);
+            int rest = times.length - 1 - index;
+            long[] fewerTimes = Arrays.copyOf(times, times.length - 1);
+            int[] fewerCounts = Arrays.copyOf(counts, counts.length - 1);
             System.arraycopy(times, index + 1, fewerTimes, index, rest);
             System.arraycopy(counts, index + 1, fewerCounts, index, rest);
-            return new Chunk(fewerTimes, fewerCounts, sum - permits);
+            return new Chunk(fewerTimes, fewerCounts, from, sum - permits);
         }
 
         private int[] withCount(int index, int count) {
@@ -180,12 +193,23 @@ final class PermitLog {
             return changed;
         }
 
+        /** Shares the entries. */
+        Chunk after(long cutoff) {
+            int index = from;
+            int left = sum;
+            while (index < times.length && times[index] <= cutoff) {
+                left -= counts[index];
+                index++;
+            }
+            return index == from ? this : new Chunk(times, counts, index, left);
+        }
+
         int upTo(long cutoff) {
             if (last() <= cutoff) {
                 return sum;
             }
             int permits = 0;
-            for (int i = 0; times[i] <= cutoff; i++) {
+            for (int i = from; times[i] <= cutoff; i++) {
                 permits += counts[i];
             }
             return permits;
@@ -193,7 +217,7 @@ final class PermitLog {
 
         long timeOf(long permits) {
             long left = permits;
-            int index = 0;
+            int index = from;
             while (left > counts[index]) {
                 left -= counts[index];
                 index++;

@@ -217,8 +217,9 @@ class WaitLineTest {
     @Test
     void slowSubscriberDelaysNobodyWhoIsGrantedAtTheSameMoment() throws InterruptedException {
         Scheduler twoThreads = Schedulers.newParallel("two-threads", 2);
-        RateLimiter limiter =
-                RateLimiter.builder(TokenBucket.perHour(500)).scheduler(twoThreads).build();
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(500))
+                .scheduler(twoThreads)
+                .build();
         limiter.acquire(KEY, 500).block(PATIENCE);
         assertThatSlowOneDelaysNobody(limiter, 400, () -> limiter.reset(KEY).block(PATIENCE));
         limiter.close().block(PATIENCE);

@@ -1,0 +1,79 @@
+package io.github.reactorratelimit.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.HexFormat;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * The script of all policies that need the same algorithms. Nothing in its text depends on a policy's
+ * parameters, so Redis keeps a few scripts, however many policies there are.
+ */
+final class RedisScript {
+
+    private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
+
+    private final String text;
+    private final String sha1;
+
+    private RedisScript(String text) {
+        this.text = text;
+        this.sha1 = sha1Of(text);
+    }
+
+    static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
+        Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
+        return SCRIPTS.computeIfAbsent(needed, RedisScript::assemble);
+    }
+
+    /** For EVAL, where Redis does not know the {@link #sha1()}. */
+    String text() {
+        return text;
+    }
+
+    /** For EVALSHA. */
+    String sha1() {
+        return sha1;
+    }
+
+    private static RedisScript assemble(Set<ScriptAlgorithm> algorithms) {
+        Set<String> files = new LinkedHashSet<>();
+        files.add("prelude.lua");
+        algorithms.forEach(algorithm -> files.addAll(algorithm.files()));
+        files.add("composite.lua");
+        files.add("evaluate.lua");
+        StringBuilder text = new StringBuilder();
+        files.forEach(file -> text.append(read(file)).append('\n'));
+        return new RedisScript(text.toString());
+    }
+
+    private static String read(String file) {
+        try (InputStream in = RedisScript.class.getResourceAsStream(file)) {
+            if (in == null) {
+                throw new IllegalStateException("resource " + file + " is missing beside " + RedisScript.class);
+            }
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String sha1Of(String text) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-1");
+            return HexFormat.of().formatHex(digest.digest(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-1", e);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+-- fixed_window.lua: the fixed window. Twin of WindowAlgorithm.java and WindowGrid.java: change both, or
+-- neither.
+--
+-- parameters: limit, then of an epoch_window or a first_request_window its length, of a calendar_window
+--   the number of windows that the caller knows and where they lie: the start of the first, the ends of all
+-- policy: limit, and the window of now: start, finish (the first tick after it)
+-- state, stored: start, finish, used
+-- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
+
+local window = {}
+
+local function window_policy(limit, start, finish)
+  return { limit = limit, start = start, finish = finish, fresh = { start = -BEYOND, finish = -BEYOND, used = 0 } }
+end
+
+local function epoch_policy(parameters, now)
+  local limit, length = unpack(parameters)
+  local start = now - floor_mod(now, length)
+  return window_policy(limit, start, start + length)
+end
+
+local function first_request_policy(parameters, now)
+  local limit, length = unpack(parameters)
+  return window_policy(limit, now, now + length)
+end
+
+local function calendar_policy(parameters, now)
+  local limit, windows = unpack(parameters)
+  for i = 3, windows + 2 do
+    if parameters[i] <= now and now < parameters[i + 1] then
+      return window_policy(limit, parameters[i], parameters[i + 1])
+    end
+  end
+  fail('RATELIMITWINDOW', text(now))
+end
+
+local function used_at(state, now)
+  return now < state.finish and state.used or 0
+end
+
+function window.wait(policy, state, now, permits)
+  if permits <= policy.limit - used_at(state, now) then
+    return 0
+  end
+  return ticks_until(state.finish, now)
+end
+
+function window.debit(policy, state, now, permits)
+  if used_at(state, now) > 0 then
+    return { start = state.start, finish = state.finish, used = state.used + permits }
+  end
+  return { start = policy.start, finish = policy.finish, used = permits }
+end
+
+function window.remaining(policy, state, now)
+  return policy.limit - used_at(state, now)
+end
+
+function window.reset(_, state, now)
+  if used_at(state, now) == 0 then
+    return 0
+  end
+  return ticks_until(state.finish, now)
+end
+
+-- Counts only in the window of the debit.
+function window.refund(policy, state, now, debited_at, permits)
+  if now >= state.finish or debited_at < state.start or debited_at >= state.finish then
+    return state
+  end
+  if permits >= state.used then
+    return policy.fresh
+  end
+  return { start = state.start, finish = state.finish, used = state.used - permits }
+end
+
+-- A window that starts after the next one comes from a clock that has gone back: its permits count in this one.
+function window.rebase(policy, state, now)
+  if state.start <= now or state.start <= policy.finish then
+    return state
+  end
+  return { start = policy.start, finish = policy.finish, used = state.used }
+end
+
+function window.load(key, policy)
+  local numbers = load_integers(key, 3)
+  if not numbers then
+    return policy.fresh
+  end
+  local start, finish, used = unpack(numbers)
+  if used < 1 or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
+    corrupt('no window')
+  end
+  return { start = start, finish = finish, used = math.min(used, policy.limit) }
+end
+
+function window.save(key, _, state, ttl)
+  save_text(key, text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used), ttl)
+end
+
+local function aligned(policy)
+  local algorithm = { policy = policy }
+  for name, step in pairs(window) do
+    algorithm[name] = step
+  end
+  return algorithm
+end
+
+algorithms.epoch_window = aligned(epoch_policy)
+algorithms.first_request_window = aligned(first_request_policy)
+algorithms.calendar_window = aligned(calendar_policy)

@@ -1,0 +1,15 @@
+-- gcra.lua: GCRA, and the token bucket with continuous refill, which is the same: permits pass while
+-- what is owed stays within the capacity. Twin of BucketMeter.java: change both, or neither.
+-- Parameters and state: level.lua
+
+algorithms.gcra = level.algorithm(
+  function()
+    return 0
+  end,
+  function(policy, deficit_parts, permits)
+    return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
+  end,
+  function(policy, deficit_parts)
+    return floor_div(policy.capacity_parts - deficit_parts, policy.parts_per_permit)
+  end
+)

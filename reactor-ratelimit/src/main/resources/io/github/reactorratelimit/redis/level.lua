@@ -1,0 +1,120 @@
+-- level.lua: the steps of all rates that are metered continuously. Twin of LevelAlgorithm.java and
+-- Meter.java: change both, or neither. gcra.lua and leaky_bucket.lua make algorithms of it.
+--
+-- parameters: parts per tick, parts per permit, capacity, missing parts, since
+-- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
+-- state: { at, parts }: the parts that were owed at a time
+-- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer
+
+local level = {}
+
+function level.policy(parameters, slack_parts)
+  local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
+  local capacity_parts = capacity * parts_per_permit
+  local most = capacity_parts + slack_parts
+  return {
+    parts_per_tick = parts_per_tick,
+    parts_per_permit = parts_per_permit,
+    capacity = capacity,
+    capacity_parts = capacity_parts,
+    most = most,
+    fill = ceil_div(most, parts_per_tick),
+    fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
+  }
+end
+
+-- What flows back, cut off where nothing can be owed any more.
+local function flow_parts(policy, ticks)
+  return math.min(ticks, policy.fill) * policy.parts_per_tick
+end
+
+local function deficit_parts(policy, state, now)
+  if now >= state.at then
+    return math.max(0, state.parts - flow_parts(policy, now - state.at))
+  end
+  local growth = flow_parts(policy, state.at - now)
+  if growth >= policy.most - state.parts then
+    return policy.most
+  end
+  return state.parts + growth
+end
+
+-- Rounded up: a tick too early is a tick too lax.
+local function ticks_of(policy, parts)
+  return ceil_div(parts, policy.parts_per_tick)
+end
+
+function level.wait(policy, state, now, permits)
+  local excess = policy.excess_parts(policy, deficit_parts(policy, state, now), permits)
+  return ticks_of(policy, math.max(0, excess))
+end
+
+function level.debit(policy, state, now, permits)
+  return { at = now, parts = deficit_parts(policy, state, now) + permits * policy.parts_per_permit }
+end
+
+function level.remaining(policy, state, now)
+  return policy.remaining(policy, deficit_parts(policy, state, now))
+end
+
+function level.reset(policy, state, now)
+  return ticks_of(policy, deficit_parts(policy, state, now))
+end
+
+-- The cost less all that may have flowed back since.
+function level.refund(policy, state, now, debited_at, permits)
+  local flowed = flow_parts(policy, ticks_until(now, debited_at))
+  local back = math.max(0, permits * policy.parts_per_permit - flowed)
+  if back == 0 then
+    return state
+  end
+  return { at = now, parts = math.max(0, deficit_parts(policy, state, now) - back) }
+end
+
+function level.rebase(policy, state, now)
+  local ahead = ticks_until(state.at, now)
+  if ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts) then
+    return { at = now, parts = policy.most }
+  end
+  return state
+end
+
+function level.load(key, policy)
+  local stored = command('GET', key)
+  if not stored then
+    return policy.fresh
+  end
+  local at, parts = string.match(stored, '^(%S+) ?(%S*)$')
+  at = integer(at) or corrupt('something else than integers')
+  parts = parts == '' and 0 or integer(parts)
+  if not parts or parts < 0 then
+    corrupt('something else than parts')
+  end
+  -- Of a policy with a finer tick, before it was changed.
+  return { at = at, parts = math.min(parts, policy.most) }
+end
+
+function level.save(key, policy, state, ttl)
+  local ticks = floor_div(state.parts, policy.parts_per_tick)
+  local parts = state.parts - ticks * policy.parts_per_tick
+  local stored = text(state.at + ticks)
+  if parts > 0 then
+    stored = stored .. ' ' .. text(parts)
+  end
+  save_text(key, stored, ttl)
+end
+
+-- An algorithm whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass.
+function level.algorithm(slack_parts, excess_parts, remaining)
+  local algorithm = {}
+  for name, step in pairs(level) do
+    algorithm[name] = step
+  end
+  function algorithm.policy(parameters)
+    local policy = level.policy(parameters, slack_parts(parameters))
+    policy.excess_parts = excess_parts
+    policy.remaining = remaining
+    return policy
+  end
+  return algorithm
+end

@@ -1,0 +1,121 @@
+-- prelude.lua: integers, stored values and errors, in front of all that RedisScript.java assembles.
+--
+-- Every number is an integer. Doubles hold those below 2^53 exactly, and RedisScript's callers refuse
+-- policies that need more; times lie below 2^52, so that the difference of two is exact too.
+-- Numbers leave by text(), which neither rounds nor takes to exponents as tostring does, and enter by
+-- integer(), which takes nothing but digits. The operator % is not exact for large numbers: math.fmod is.
+--
+-- Each algorithm is a table in `algorithms` with the steps of its Java twin:
+--   policy(parameters, now) -> what the steps need to know; policy.fresh is the state of a key never seen
+--   load(key, policy) -> the stored state, policy.fresh if there is none
+--   wait, debit, remaining, reset, refund, rebase (policy, state, ...) as in Algorithm.java
+--   save(key, policy, state, ttl) -> writes a state that is not fresh
+-- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
+
+local algorithms = {}
+
+local BEYOND = 2 ^ 53
+-- Twice the longest window a policy may have, 366 days: the longest that a state matters.
+local MAX_TTL_MILLIS = 2 * 366 * 86400 * 1000
+
+-- The error that the script answers, code first. Kept here, because what pcall makes of an error differs
+-- from version to version.
+local failure
+
+local function fail(code, message)
+  failure = code .. ' ' .. message
+  error(failure)
+end
+
+local function corrupt(found)
+  fail('RATELIMITCORRUPT', 'the key holds ' .. found .. ', which is no state of this limiter')
+end
+
+-- Adding 0 turns a negative zero into a plain one.
+local function text(number)
+  return string.format('%.0f', number + 0)
+end
+
+-- nil if it is not the decimal form of an exact integer
+local function integer(value)
+  if type(value) == 'string' and string.find(value, '^-?%d+$') then
+    local number = tonumber(value)
+    if number > -BEYOND and number < BEYOND then
+      return number
+    end
+  end
+  return nil
+end
+
+local function argument(value)
+  local number = integer(value)
+  if not number then
+    fail('ERR', 'argument is no integer: ' .. tostring(value))
+  end
+  return number
+end
+
+-- Division of integers that are not negative, rounded down and up.
+local function floor_div(dividend, divisor)
+  return (dividend - math.fmod(dividend, divisor)) / divisor
+end
+
+local function ceil_div(dividend, divisor)
+  if dividend == 0 then
+    return 0
+  end
+  return floor_div(dividend - 1, divisor) + 1
+end
+
+-- The remainder that is not negative, also for times before the epoch.
+local function floor_mod(dividend, divisor)
+  local rest = math.fmod(dividend, divisor)
+  if rest < 0 then
+    return rest + divisor
+  end
+  return rest
+end
+
+-- Ticks from one time to a later one, 0 if that is past.
+local function ticks_until(to, from)
+  return math.max(0, to - from)
+end
+
+-- A command; its error becomes the answer of the script, under its own code in every version of Redis.
+local function command(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    if string.find(reply.err, '^-?WRONGTYPE') then
+      corrupt('another type')
+    end
+    failure = reply.err
+    error(failure)
+  end
+  return reply
+end
+
+-- The integers of a stored string that consists of `count` of them, nil if there is none.
+local function load_integers(key, count)
+  local stored = command('GET', key)
+  if not stored then
+    return nil
+  end
+  local numbers = {}
+  for word in string.gmatch(stored, '[^ ]+') do
+    numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
+  end
+  if #numbers ~= count then
+    corrupt('another number of integers')
+  end
+  return numbers
+end
+
+local function save_text(key, value, ttl)
+  command('SET', key, value, 'PX', text(ttl))
+end
+
+-- Until the state no longer matters, rounded up. One more, because Redis takes 0 for a mistake and deletes at
+-- once what ends with a millisecond that passes meanwhile.
+local function ttl_millis(ticks)
+  return math.min(ceil_div(ticks, 1000) + 1, MAX_TTL_MILLIS)
+end

@@ -1,0 +1,119 @@
+package io.github.reactorratelimit.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.redis.ScriptReply.Answer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ScriptReplyTest {
+
+    private static List<Object> reply(Object... values) {
+        return new ArrayList<>(Arrays.asList(values));
+    }
+
+    @Test
+    void everyAskHasItsAnswer() {
+        ScriptReply reply = ScriptReply.parse(
+                reply("1758000000123456", "1", "9", "0", "100000", "0", "0", "2", "9007199254740991", "7", "1"), 2, 2);
+
+        assertThat(reply.nowMicros()).isEqualTo(1_758_000_000_123_456L);
+        assertThat(reply.answers())
+                .containsExactly(new Answer(true, 9, 0, 100_000, 0), new Answer(false, 2, (1L << 53) - 1, 7, 1));
+    }
+
+    @Test
+    void bytesAreReadAsStringsAre() {
+        Object[] values = Arrays.stream(new String[] {"-5", "1", "9", "0", "3", "0"})
+                .map(value -> value.getBytes(StandardCharsets.US_ASCII))
+                .toArray();
+
+        ScriptReply reply = ScriptReply.parse(reply(values), 1, 1);
+
+        assertThat(reply).isEqualTo(new ScriptReply(-5, List.of(new Answer(true, 9, 0, 3, 0))));
+    }
+
+    @Test
+    void timesThatNobodyCanKnowAreUnknown() {
+        ScriptReply reply = ScriptReply.parse(reply("1", "0", "0", "", "", "0"), 1, 1);
+
+        assertThat(reply.answers()).containsExactly(new Answer(false, 0, Algorithm.UNKNOWN, Algorithm.UNKNOWN, 0));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            nullValues = "NULL",
+            value = {
+                "0,abc,now",
+                "0,'',now",
+                "0,NULL,now",
+                "0,1e3,now",
+                "0,9007199254740992,now",
+                "0,99999999999999999999,now",
+                "1,2,allowed",
+                "1,0,allowed",
+                "1,true,allowed",
+                "2,-1,remaining",
+                "2,' 1',remaining",
+                "2,1.5,remaining",
+                "2,-0,remaining",
+                "2,0x10,remaining",
+                "2,nan,remaining",
+                "3,7,allowed",
+                "3,-7,wait",
+                "4,-1,reset",
+                "4,inf,reset",
+                "4,007,reset",
+                "5,2,part",
+                "5,-1,part",
+                "5,'',part"
+            })
+    void whatIsNoAnswerIsAnErrorThatNamesTheValue(int index, String value, String name) {
+        List<Object> values = reply("1758000000123456", "1", "9", "0", "100000", "1");
+        ScriptReply.parse(values, 1, 2);
+
+        values.set(index, value);
+
+        assertThatThrownBy(() -> ScriptReply.parse(values, 1, 2))
+                .isInstanceOf(RedisReplyException.class)
+                .hasMessageContaining(name);
+    }
+
+    @Test
+    void anotherNumberOfValuesIsAnError() {
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1"), 1, 1))
+                .isInstanceOf(RedisReplyException.class)
+                .hasMessage("reply to 1 asks has 1 values instead of 6");
+        assertThatThrownBy(() -> ScriptReply.parse(reply(), 1, 1)).isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0"), 1, 1))
+                .isInstanceOf(RedisReplyException.class);
+    }
+
+    @Test
+    void whatIsNoArrayOfStringsIsAnError() {
+        assertThatThrownBy(() -> ScriptReply.parse("OK", 1, 1)).isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(null, 1, 1)).isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1", 1L, "9", "0", "1", "0"), 1, 1))
+                .isInstanceOf(RedisReplyException.class)
+                .hasMessageContaining("allowed");
+    }
+
+    @Test
+    void errorsOfTheScriptsAreToldApart() {
+        assertThat(ScriptReply.isCorrupt("RATELIMITCORRUPT the key holds another type"))
+                .isTrue();
+        assertThat(ScriptReply.isCorrupt("ERR RATELIMITCORRUPT")).isFalse();
+        assertThat(ScriptReply.outsideWindows("RATELIMITWINDOW 1758000000123456"))
+                .hasValue(1_758_000_000_123_456L);
+        assertThat(ScriptReply.outsideWindows("RATELIMITWINDOW -1")).hasValue(-1);
+        assertThat(ScriptReply.outsideWindows("RATELIMITWINDOW soon")).isEmpty();
+        assertThat(ScriptReply.outsideWindows("OOM command not allowed")).isEmpty();
+    }
+}
