@@ -126,7 +126,8 @@ public final class Decision {
 
     @Override
     public String toString() {
-        return (degraded ? "degraded, " : "") + (allowed ? "allowed " : "denied ") + permits + " of " + policy + ", remaining " + remaining + "/" + limit
+        return (degraded ? "degraded, " : "") + (allowed ? "allowed " : "denied ") + permits + " of " + policy
+                + ", remaining " + remaining + "/" + limit
                 + retryAfter().map(after -> ", retry after " + after).orElse("")
                 + resetAfter().map(after -> ", reset after " + after).orElse("");
     }

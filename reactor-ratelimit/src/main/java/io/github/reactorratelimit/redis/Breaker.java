@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
  * Spares requests the deadline while Redis is away: after a few failures in a row nothing is sent, but
@@ -23,8 +23,11 @@ final class Breaker {
 
     private static final State FINE = new State(Kind.CLOSED, 0, 0);
 
+    private static final AtomicReferenceFieldUpdater<Breaker, State> STATE =
+            AtomicReferenceFieldUpdater.newUpdater(Breaker.class, State.class, "state");
+
     private final long pauseNanos;
-    private final AtomicReference<State> state = new AtomicReference<>(FINE);
+    private volatile State state = FINE;
 
     Breaker(long pauseNanos) {
         this.pauseNanos = pauseNanos;
@@ -32,36 +35,34 @@ final class Breaker {
 
     /** Whether a call may be sent now; whoever is let through while it is open is the probe. */
     boolean lets(long now) {
-        State seen = state.get();
+        State seen = state;
         if (seen.kind() == Kind.CLOSED) {
             return true;
         }
         return seen.until() - now <= 0
-                && state.compareAndSet(seen, new State(Kind.PROBING, seen.failures(), now + pauseNanos));
+                && STATE.compareAndSet(this, seen, new State(Kind.PROBING, seen.failures(), now + pauseNanos));
     }
 
     boolean isOpen() {
-        return state.get().kind() != Kind.CLOSED;
+        return state.kind() != Kind.CLOSED;
     }
 
     /** Nanoseconds until the next probe may be sent. */
     long pauseLeft(long now) {
-        return Math.max(1, state.get().until() - now);
+        return Math.max(1, state.until() - now);
     }
 
     void succeeded() {
-        if (state.get() != FINE) {
-            state.set(FINE);
+        if (!state.equals(FINE)) {
+            state = FINE;
         }
     }
 
     void failed(long now) {
-        state.updateAndGet(seen -> {
+        STATE.updateAndGet(this, seen -> {
             int failures = Math.min(seen.failures() + 1, FAILURES_IN_A_ROW);
             boolean opens = seen.kind() != Kind.CLOSED || failures >= FAILURES_IN_A_ROW;
-            return opens
-                    ? new State(Kind.OPEN, failures, now + pauseNanos)
-                    : new State(Kind.CLOSED, failures, 0);
+            return opens ? new State(Kind.OPEN, failures, now + pauseNanos) : new State(Kind.CLOSED, failures, 0);
         });
     }
 }

@@ -74,13 +74,12 @@ final class RedisCalls {
                 .doOnNext(answered -> breaker.succeeded());
     }
 
-    private static Decision decision(
-            Object owner, String key, PolicyPipes pipes, Ask ask, KeyPipe.Answered answered) {
+    private static Decision decision(Object owner, String key, PolicyPipes pipes, Ask ask, KeyPipe.Answered answered) {
         ScriptReply.Answer answer = answered.answer();
         RateLimitPolicy binding = pipes.policy().part(answer.part());
         Tick tick = Tick.MICROSECOND;
-        Decision.Quota quota = new Decision.Quota(
-                binding.capacity(), answer.remaining(), tick.toNanos(answer.resetMicros()));
+        Decision.Quota quota =
+                new Decision.Quota(binding.capacity(), answer.remaining(), tick.toNanos(answer.resetMicros()));
         if (!answer.allowed()) {
             return Decision.deny(binding, ask.permits(), quota, tick.toNanos(answer.waitMicros()));
         }

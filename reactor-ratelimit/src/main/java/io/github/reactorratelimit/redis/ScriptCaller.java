@@ -23,8 +23,8 @@ import reactor.core.scheduler.Scheduler;
 final class ScriptCaller {
 
     /** Said by a server that cannot answer now; anything else it says is our mistake or a broken set-up. */
-    private static final Pattern UNAVAILABLE =
-            Pattern.compile("(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MOVED|ASK)\\b.*", Pattern.DOTALL);
+    private static final Pattern UNAVAILABLE = Pattern.compile(
+            "(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MOVED|ASK)\\b.*", Pattern.DOTALL);
 
     private final RedisScriptingAsyncCommands<String, String> commands;
     private final Scheduler scheduler;
@@ -55,7 +55,8 @@ final class ScriptCaller {
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
                 .onErrorMap(ScriptCaller::classify)
-                .map(reply -> ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+                .map(reply ->
+                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
     }
 
     private interface Command<T> {
@@ -75,7 +76,10 @@ final class ScriptCaller {
         if (error == null) {
             sink.success(reply);
         } else {
-            sink.error(error instanceof CompletionException wrapped && wrapped.getCause() != null ? wrapped.getCause() : error);
+            sink.error(
+                    error instanceof CompletionException wrapped && wrapped.getCause() != null
+                            ? wrapped.getCause()
+                            : error);
         }
     }
 
@@ -93,7 +97,9 @@ final class ScriptCaller {
 
     private static Throwable classify(Throwable error) {
         if (!(error instanceof RedisCommandExecutionException)) {
-            return error instanceof RedisReplyException ? error : new RedisUnavailableException("Redis cannot be reached", error);
+            return error instanceof RedisReplyException
+                    ? error
+                    : new RedisUnavailableException("Redis cannot be reached", error);
         }
         String said = String.valueOf(error.getMessage());
         OptionalLong serverMicros = ScriptReply.outsideWindows(said);

@@ -36,7 +36,8 @@ final class Unavailability {
                     : share.tryAcquire(key, permits).map(decision -> counted(decision, Degradation.LOCAL));
         }
         return Mono.fromSupplier(() -> mode instanceof FailureMode.Open
-                ? counted(Decision.wouldAllow(policy, permits, nothingKnown(policy, policy.capacity())), Degradation.OPEN)
+                ? counted(
+                        Decision.wouldAllow(policy, permits, nothingKnown(policy, policy.capacity())), Degradation.OPEN)
                 : denied(policy, permits, Degradation.CLOSED));
     }
 

@@ -32,6 +32,7 @@ class ImportsTest {
             "algorithm", Set.of(""),
             "waiting", Set.of("", "algorithm"),
             "local", Set.of("", "algorithm", "waiting"),
+            "redis", Set.of("", "algorithm", "waiting"),
             "replay", Set.of("", "algorithm"),
             "micrometer", Set.of("")));
 
@@ -51,8 +52,15 @@ class ImportsTest {
             "operator", Set.of("RateLimitOperators", "LimitSpec"),
             "local", Set.of("LocalStore"),
             "micrometer", Set.of("MicrometerRecorder", "RateLimitMeter"),
-            // Internal: a store in another package (local today, a shared one later) stands behind these.
-            "waiting", Set.of("WaitLines", "Desk"),
+            "redis",
+                    Set.of(
+                            "RedisStore",
+                            "FailureMode",
+                            "RedisCorruptStateException",
+                            "RedisReplyException",
+                            "RedisUnavailableException"),
+            // Internal: the stores in other packages stand behind these.
+            "waiting", Set.of("WaitLines", "Desk", "RemoteLines", "RemoteDesk", "Pauses", "SerialWorker"),
             // Internal: the steps that stores in other packages run, and replay.
             "algorithm",
                     Set.of(
