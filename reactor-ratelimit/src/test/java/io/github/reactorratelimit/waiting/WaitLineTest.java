@@ -216,9 +216,10 @@ class WaitLineTest {
 
     @Test
     void slowSubscriberDelaysNobodyWhoIsGrantedAtTheSameMoment() throws InterruptedException {
-        Scheduler twoThreads = Schedulers.newParallel("two-threads", 2);
-        RateLimiter limiter =
-                RateLimiter.builder(TokenBucket.perHour(500)).scheduler(twoThreads).build();
+        Scheduler twoThreads = Schedulers.newBoundedElastic(2, 10_000, "two-threads");
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(500))
+                .scheduler(twoThreads)
+                .build();
         limiter.acquire(KEY, 500).block(PATIENCE);
         assertThatSlowOneDelaysNobody(limiter, 400, () -> limiter.reset(KEY).block(PATIENCE));
         limiter.close().block(PATIENCE);
