@@ -8,17 +8,24 @@ import reactor.core.scheduler.Scheduler;
  *
  * @param name the limiter's name, for errors and meters
  * @param policy the policy of keys that have none of their own
- * @param scheduler clock, timer and where waiters are signalled
+ * @param scheduler clock and timer
+ * @param callbacks where those who waited are told, so that their code delays no grant
  * @param recorder told of waits and refunds by the store; of decisions by the limiter
  * @param maxWaiters requests that may wait for one key at a time
  */
 public record LimiterSettings(
-        String name, RateLimitPolicy policy, Scheduler scheduler, RateLimitRecorder recorder, int maxWaiters) {
+        String name,
+        RateLimitPolicy policy,
+        Scheduler scheduler,
+        Scheduler callbacks,
+        RateLimitRecorder recorder,
+        int maxWaiters) {
 
     public LimiterSettings {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(policy, "policy");
         Objects.requireNonNull(scheduler, "scheduler");
+        Objects.requireNonNull(callbacks, "callbacks");
         Objects.requireNonNull(recorder, "recorder");
         if (maxWaiters < 1) {
             throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);

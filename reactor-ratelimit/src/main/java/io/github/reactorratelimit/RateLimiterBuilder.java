@@ -47,9 +47,10 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * Clock, timer and where waiters are signalled: {@link Schedulers#boundedElastic()} unless given,
-     * because it has threads to spare: a waiter that burns time on one of them delays only itself. On a
-     * scheduler with few threads waiters that share a thread delay each other.
+     * Clock, timer, and where those who waited are told. Unless given, the clock and timer are {@link
+     * Schedulers#parallel()}, and subscribers are told on {@link Schedulers#boundedElastic()}, which has
+     * threads to spare: one that burns time delays itself, not the grants of the others. On a scheduler
+     * of your own with few threads it may delay them.
      */
     public RateLimiterBuilder scheduler(Scheduler scheduler) {
         this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
@@ -93,8 +94,9 @@ public final class RateLimiterBuilder {
      */
     public RateLimiter build() {
         RateLimitStore in = store == null ? LocalStore.create() : store;
-        Scheduler on = scheduler == null ? Schedulers.boundedElastic() : scheduler;
-        LimiterSettings settings = new LimiterSettings(name, policy, on, recorder, maxWaiters);
+        Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
+        Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
+        LimiterSettings settings = new LimiterSettings(name, policy, clock, callbacks, recorder, maxWaiters);
         LimiterState state = in.open(settings);
         PolicyResolver resolver =
                 policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);

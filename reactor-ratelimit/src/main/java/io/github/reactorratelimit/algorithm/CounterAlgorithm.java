@@ -7,7 +7,10 @@ import io.github.reactorratelimit.SlidingWindowCounter;
  * the share of it that the sliding window still covers. Compared as integers: {@code previous * (W -
  * elapsed) <= (limit - current - permits) * W}. Where {@code limit * W} would not be exact, W and elapsed
  * are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only grows.
- * A time before the current window counts as its start. Twin of sliding_counter.lua: change both, or
+ * A time before the current window counts as its start.
+ *
+ * <p>The previous window weighs something until its last tick, so a caller who takes every permit it can
+ * get has {@code limit - 1} per window in the long run. Twin of sliding_counter.lua: change both, or
  * neither.
  */
 final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
@@ -66,7 +69,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
         if (permits <= room(counts, now)) {
             return 0;
         }
-        return Ticks.until(allowedAt(counts, permits), now);
+        return Ticks.left(counts.start, elapsedWhenAllowed(counts, permits), now);
     }
 
     @Override
@@ -84,9 +87,9 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     public long resetTicks(Counts state, long now) {
         Counts counts = at(state, now);
         if (counts.current > 0) {
-            return Ticks.until(Ticks.plus(counts.start, 2 * windowTicks), now);
+            return Ticks.left(counts.start, 2 * windowTicks, now);
         }
-        return counts.previous > 0 ? Ticks.until(Ticks.plus(counts.start, windowTicks), now) : 0;
+        return counts.previous > 0 ? Ticks.left(counts.start, windowTicks, now) : 0;
     }
 
     /** Counts only in the window of the debit. */
@@ -126,15 +129,14 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     }
 
     /** In this window if enough of the previous one slides out in time, else in the next, at last in the one after. */
-    private long allowedAt(Counts counts, long permits) {
+    private long elapsedWhenAllowed(Counts counts, long permits) {
         if (counts.current + permits <= limit) {
             long elapsed = elapsedUntil(counts.previous, limit - counts.current - permits);
             if (elapsed < windowTicks) {
-                return Ticks.plus(counts.start, elapsed);
+                return elapsed;
             }
         }
-        long elapsed = Math.min(elapsedUntil(counts.current, limit - permits), windowTicks);
-        return Ticks.plus(counts.start, windowTicks + elapsed);
+        return windowTicks + Math.min(elapsedUntil(counts.current, limit - permits), windowTicks);
     }
 
     /** Ticks into a window until {@code previous} weighs at most {@code room}. */

@@ -23,7 +23,7 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
     public long waitTicks(PermitLog state, long now, long permits) {
         long cutoff = cutoff(state, now);
         long tooMany = state.after(cutoff) + permits - policy.limit();
-        return tooMany <= 0 ? 0 : ticksUntilExpired(state.timeOf(tooMany, cutoff), now);
+        return tooMany <= 0 ? 0 : Ticks.left(state.timeOf(tooMany, cutoff), windowTicks, now);
     }
 
     @Override
@@ -38,7 +38,7 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
 
     @Override
     public long resetTicks(PermitLog state, long now) {
-        return state.isEmpty() ? 0 : ticksUntilExpired(state.last(), now);
+        return state.isEmpty() ? 0 : Ticks.left(state.last(), windowTicks, now);
     }
 
     /**
@@ -65,9 +65,5 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
 
     private long cutoff(PermitLog state, long now) {
         return Ticks.minus(stamp(state, now), windowTicks);
-    }
-
-    private long ticksUntilExpired(long time, long now) {
-        return Ticks.until(Ticks.plus(time, windowTicks), now);
     }
 }

@@ -106,11 +106,11 @@ abstract class Meter {
             BigInteger ticks = BigInteger.valueOf(tick.ticks("period", period));
             BigInteger perPeriod = BigInteger.valueOf(permits);
             BigInteger common = ticks.gcd(perPeriod);
-            BigInteger mostParts = BigInteger.valueOf(tick.exactBelow()).divide(BigInteger.valueOf(capacity));
+            BigInteger mostCost = BigInteger.valueOf(tick.exactBelow() / capacity - 1);
             BigInteger[] candidates = {
                 perPeriod.divide(common),
                 BigInteger.valueOf(MAX_PACKED_PARTS_PER_TICK),
-                mostParts.multiply(perPeriod).divide(ticks)
+                mostCost.multiply(perPeriod).divide(ticks)
             };
             for (BigInteger parts : candidates) {
                 BigInteger cost = ceilDiv(parts.multiply(ticks), perPeriod);

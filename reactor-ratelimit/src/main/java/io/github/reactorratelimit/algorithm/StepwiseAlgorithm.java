@@ -88,7 +88,6 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks) implements Algori
     }
 
     private long ticksUntilRefilled(Steps current, long now, long tokens) {
-        long ticks = Ticks.ceilDiv(tokens, policy.refill()) * periodTicks;
-        return Ticks.until(Ticks.plus(current.since, ticks), now);
+        return Ticks.left(current.since, Ticks.ceilDiv(tokens, policy.refill()) * periodTicks, now);
     }
 }

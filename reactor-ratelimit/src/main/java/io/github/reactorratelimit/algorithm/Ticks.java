@@ -24,6 +24,11 @@ final class Ticks {
         return ticks < 0 ? Long.MAX_VALUE : ticks;
     }
 
+    /** Ticks from {@code now} to the end of a span that starts at {@code start}, 0 if that is past. */
+    static long left(long start, long length, long now) {
+        return now >= start ? Math.max(0, length - until(now, start)) : plus(length, until(start, now));
+    }
+
     /** {@code dividend / divisor} rounded up, of numbers that are not negative. */
     static long ceilDiv(long dividend, long divisor) {
         return dividend == 0 ? 0 : (dividend - 1) / divisor + 1;

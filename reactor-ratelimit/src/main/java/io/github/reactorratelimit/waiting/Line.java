@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 abstract class Line extends SerialWorker {
 
-    private final WaitingRoom room;
+    private final WaitingRoom<?> room;
     private final String key;
     private final Queue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
     private final Queue<Waiter> leavers = new ConcurrentLinkedQueue<>();
@@ -34,7 +34,7 @@ abstract class Line extends SerialWorker {
     /** The timer's own: under which time it holds this line, {@link Algorithm#UNKNOWN} if it does not. */
     long heldAt = Algorithm.UNKNOWN;
 
-    Line(WaitingRoom room, long id, String key) {
+    Line(WaitingRoom<?> room, long id, String key) {
         this.room = room;
         this.id = id;
         this.key = key;
@@ -60,9 +60,10 @@ abstract class Line extends SerialWorker {
     /** Answers whoever can be answered; the time at which to look again, if there is one. */
     abstract long serve(long now);
 
-    /** The line went out of use. */
     @Override
-    abstract void retired();
+    final void retired() {
+        room.remove(this);
+    }
 
     /** False if the line has retired. */
     final boolean join(Waiter waiter) {

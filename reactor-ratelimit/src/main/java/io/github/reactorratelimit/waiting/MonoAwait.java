@@ -6,26 +6,24 @@ import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
 import reactor.core.publisher.Mono;
 
-/** A place in line for each subscriber. */
+/** A waiter for each subscriber. */
 final class MonoAwait extends Mono<Decision> implements Scannable {
 
-    private final WaitLines lines;
-    private final String key;
-    private final Desk desk;
+    private final WaitingRoom<?> room;
+    private final Place place;
     private final long permits;
     private final long maxWaitNanos;
 
-    MonoAwait(WaitLines lines, String key, Desk desk, long permits, long maxWaitNanos) {
-        this.lines = lines;
-        this.key = key;
-        this.desk = desk;
+    MonoAwait(WaitingRoom<?> room, Place place, long permits, long maxWaitNanos) {
+        this.room = room;
+        this.place = place;
         this.permits = permits;
         this.maxWaitNanos = maxWaitNanos;
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super Decision> actual) {
-        actual.onSubscribe(new Waiter(lines, actual, key, desk, permits, maxWaitNanos));
+        actual.onSubscribe(new Waiter(room, place, actual, permits, maxWaitNanos));
     }
 
     @Override

@@ -38,11 +38,6 @@ final class WaitLine extends Line {
         return desk.now();
     }
 
-    @Override
-    void retired() {
-        lines.remove(this);
-    }
-
     void replan(Desk desk) {
         this.desk = desk;
         replanWanted = true;

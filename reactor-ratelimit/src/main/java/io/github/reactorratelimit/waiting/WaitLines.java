@@ -4,9 +4,6 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.algorithm.Algorithm;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -15,10 +12,7 @@ import reactor.core.publisher.Mono;
  * for, and nothing for the others. A request that can be answered when it is made is answered on its
  * own thread.
  */
-public final class WaitLines extends WaitingRoom {
-
-    private final Map<String, WaitLine> lines = new ConcurrentHashMap<>();
-    private final AtomicLong ids = new AtomicLong();
+public final class WaitLines extends WaitingRoom<WaitLine> {
 
     public WaitLines(LimiterSettings settings) {
         super(settings);
@@ -26,23 +20,14 @@ public final class WaitLines extends WaitingRoom {
 
     /** Waits in line at {@code desk} for the permits of {@code key}. */
     public Mono<Decision> await(String key, Desk desk, long permits, long maxWaitNanos) {
-        return new MonoAwait(this, key, desk, permits, maxWaitNanos);
-    }
-
-    /** Whether somebody waits for the key: then nobody may overtake. */
-    public boolean hasWaiters(String key) {
-        if (lines.isEmpty()) {
-            return false;
-        }
-        WaitLine line = lines.get(key);
-        return line != null && line.length() > 0;
+        return new MonoAwait(this, new AtDesk(key, desk), permits, maxWaitNanos);
     }
 
     /** When permits could be had behind those who wait, {@link Algorithm#UNKNOWN} if nobody can know. */
     public long grantedAt(String key, Desk desk, long now, long permits) {
         long notBefore = Math.max(now, desk.pausedUntil());
-        WaitLine line = lines.get(key);
-        if (line != null && line.length() > 0) {
+        WaitLine line = line(key);
+        if (line != null) {
             return line.preview(notBefore, permits);
         }
         long wait = desk.waitNanos(notBefore, permits);
@@ -51,7 +36,7 @@ public final class WaitLines extends WaitingRoom {
 
     /** Permits came back: perhaps it is somebody's turn. */
     public void poke(String key) {
-        WaitLine line = lines.isEmpty() ? null : lines.get(key);
+        WaitLine line = line(key);
         if (line != null) {
             line.poke();
         }
@@ -59,75 +44,61 @@ public final class WaitLines extends WaitingRoom {
 
     /** The key's pause, state or policy changed: those who wait for it are timed anew at {@code desk}. */
     public void replan(String key, Desk desk) {
-        WaitLine line = lines.get(key);
+        WaitLine line = line(key);
         if (line != null) {
             line.replan(desk);
         }
     }
 
-    @Override
-    void ask(Waiter waiter) {
-        if (isClosed()) {
-            waiter.failAtOnce(closedException());
-            return;
-        }
-        long now = waiter.desk.now();
-        waiter.arriveAt(now);
-        Decision atOnce = answerAtOnce(waiter, now);
-        if (atOnce != null) {
-            waiter.answerAtOnce(atOnce);
-        } else {
-            join(waiter);
-        }
-    }
+    private final class AtDesk implements Place {
 
-    private @Nullable Decision answerAtOnce(Waiter waiter, long now) {
-        Desk desk = waiter.desk;
-        if (now >= desk.pausedUntil() && !hasWaiters(waiter.key)) {
-            Decision decision = desk.debit(now, waiter.permits);
-            if (decision.allowed()) {
-                return decision;
-            }
-        }
-        if (!waiter.hasDeadline()) {
-            return null;
-        }
-        long grantedAt = grantedAt(waiter.key, desk, now, waiter.permits);
-        boolean tooLong = grantedAt != Algorithm.UNKNOWN && grantedAt > waiter.notAfter;
-        return tooLong ? desk.deny(now, waiter.permits, grantedAt) : null;
-    }
+        private final String key;
+        private final Desk desk;
 
-    private void join(Waiter waiter) {
-        entered();
-        for (; ; ) {
-            WaitLine line = lines.computeIfAbsent(
-                    waiter.key, key -> new WaitLine(this, ids.incrementAndGet(), key, waiter.desk));
-            if (line.join(waiter)) {
+        AtDesk(String key, Desk desk) {
+            this.key = key;
+            this.desk = desk;
+        }
+
+        @Override
+        public void ask(Waiter waiter) {
+            if (isClosed()) {
+                waiter.failAtOnce(closedException());
                 return;
             }
-            lines.remove(waiter.key, line);
+            long now = desk.now();
+            waiter.arriveAt(now);
+            Decision atOnce = answerAtOnce(waiter, now);
+            if (atOnce != null) {
+                waiter.answerAtOnce(atOnce);
+            } else {
+                join(key, waiter, (name, id) -> new WaitLine(WaitLines.this, id, name, desk));
+            }
         }
-    }
 
-    @Override
-    void leave(Waiter waiter) {
-        WaitLine line = lines.get(waiter.key);
-        if (line != null) {
-            line.leave(waiter);
+        private @Nullable Decision answerAtOnce(Waiter waiter, long now) {
+            if (now >= desk.pausedUntil() && !hasWaiters(key)) {
+                Decision decision = desk.debit(now, waiter.permits);
+                if (decision.allowed()) {
+                    return decision;
+                }
+            }
+            if (!waiter.hasDeadline()) {
+                return null;
+            }
+            long grantedAt = grantedAt(key, desk, now, waiter.permits);
+            boolean tooLong = grantedAt != Algorithm.UNKNOWN && grantedAt > waiter.notAfter;
+            return tooLong ? desk.deny(now, waiter.permits, grantedAt) : null;
         }
-    }
 
-    @Override
-    void giveBack(Waiter waiter, Debit debit) {
-        waiter.desk.refund(debit);
-    }
+        @Override
+        public void leave(Waiter waiter) {
+            WaitLines.this.leave(key, waiter);
+        }
 
-    @Override
-    void pokeAll() {
-        lines.values().forEach(WaitLine::poke);
-    }
-
-    void remove(WaitLine line) {
-        lines.remove(line.key(), line);
+        @Override
+        public void giveBack(Debit debit) {
+            desk.refund(debit);
+        }
     }
 }

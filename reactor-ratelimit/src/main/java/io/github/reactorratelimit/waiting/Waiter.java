@@ -28,14 +28,13 @@ final class Waiter implements Subscription, Scannable, Runnable {
         CANCELLED
     }
 
-    private final WaitingRoom room;
+    private final WaitingRoom<?> room;
+    private final Place place;
     private final CoreSubscriber<? super Decision> actual;
     private final AtomicReference<State> state = new AtomicReference<>(State.SUBSCRIBED);
 
-    final String key;
-    final Desk desk;
     final long permits;
-    final long maxWaitNanos;
+    private final long maxWaitNanos;
 
     /** Written before {@link State#ANSWERED}, read after it. */
     private @Nullable Decision decision;
@@ -57,17 +56,10 @@ final class Waiter implements Subscription, Scannable, Runnable {
     boolean linked;
     long sequence;
 
-    Waiter(
-            WaitingRoom room,
-            CoreSubscriber<? super Decision> actual,
-            String key,
-            Desk desk,
-            long permits,
-            long maxWaitNanos) {
+    Waiter(WaitingRoom<?> room, Place place, CoreSubscriber<? super Decision> actual, long permits, long maxWaitNanos) {
         this.room = room;
+        this.place = place;
         this.actual = actual;
-        this.key = key;
-        this.desk = desk;
         this.permits = permits;
         this.maxWaitNanos = maxWaitNanos;
     }
@@ -75,7 +67,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     @Override
     public void request(long n) {
         if (Operators.validate(n) && state.compareAndSet(State.SUBSCRIBED, State.WAITING)) {
-            room.ask(this);
+            place.ask(this);
         }
     }
 
@@ -156,7 +148,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     public void cancel() {
         State before = state.getAndUpdate(current -> current == State.DONE ? current : State.CANCELLED);
         if (before == State.WAITING) {
-            room.leave(this);
+            place.leave(this);
         } else if (before == State.ANSWERED && decision != null) {
             giveBack(decision);
         }
@@ -165,7 +157,7 @@ final class Waiter implements Subscription, Scannable, Runnable {
     private void giveBack(Decision answer) {
         Debit debit = answer.debit().orElse(null);
         if (debit != null && debit.claim()) {
-            room.giveBack(this, debit);
+            place.giveBack(debit);
         }
     }
 

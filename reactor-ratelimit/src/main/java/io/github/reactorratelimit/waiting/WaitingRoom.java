@@ -1,25 +1,31 @@
 package io.github.reactorratelimit.waiting;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiterClosedException;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
 /**
  * Everyone who waits for permits of one limiter: counts them, tells them on the scheduler, and empties
- * when the limiter closes. How they stand in line is up to the subclass.
+ * when the limiter closes. There is a line for each key that somebody waits for; what kind of line is
+ * up to the subclass.
  *
- * <p>Nothing here runs a subscriber's code but {@link #signal}, which hands it to the scheduler: a
- * slow subscriber delays itself, not the line.
+ * <p>Nothing here runs a subscriber's code but the {@link Deliveries}: a slow subscriber delays itself,
+ * not the line.
  */
-abstract class WaitingRoom {
+abstract class WaitingRoom<L extends Line> {
 
     private final LimiterSettings settings;
     private final LineTimer timer;
+    private final Deliveries deliveries;
+    private final Map<String, L> lines = new ConcurrentHashMap<>();
+    private final AtomicLong ids = new AtomicLong();
 
     /** Requests that stood in line and whose subscribers have not yet been told, or have not left. */
     private final AtomicInteger pending = new AtomicInteger();
@@ -30,19 +36,47 @@ abstract class WaitingRoom {
     WaitingRoom(LimiterSettings settings) {
         this.settings = settings;
         this.timer = new LineTimer(settings.scheduler(), this::closeNow);
+        this.deliveries = new Deliveries(settings.callbacks());
     }
 
-    /** A request was demanded, on the subscriber's own thread: answer it at once or let it join a line. */
-    abstract void ask(Waiter waiter);
+    /** Makes the lines. */
+    interface LineMaker<L> {
+        L make(String key, long id);
+    }
 
-    /** A request that may stand in line is not wanted any more. */
-    abstract void leave(Waiter waiter);
+    /** The line of a key that somebody waits for, and null for the others. */
+    final @Nullable L line(String key) {
+        L line = lines.isEmpty() ? null : lines.get(key);
+        return line == null || line.length() == 0 ? null : line;
+    }
 
-    /** Gives back what was handed over but not used. */
-    abstract void giveBack(Waiter waiter, Debit debit);
+    /** Whether somebody waits for the key: then nobody may overtake. */
+    public final boolean hasWaiters(String key) {
+        return line(key) != null;
+    }
 
-    /** Lets every line notice that the room has closed. */
-    abstract void pokeAll();
+    final void join(String key, Waiter waiter, LineMaker<L> maker) {
+        pending.incrementAndGet();
+        recorder().waitStarted();
+        for (; ; ) {
+            L line = lines.computeIfAbsent(key, name -> maker.make(name, ids.incrementAndGet()));
+            if (line.join(waiter)) {
+                return;
+            }
+            lines.remove(key, line);
+        }
+    }
+
+    final void leave(String key, Waiter waiter) {
+        L line = lines.get(key);
+        if (line != null) {
+            line.leave(waiter);
+        }
+    }
+
+    final void remove(Line line) {
+        lines.remove(line.key(), line);
+    }
 
     /** Requests in all lines; those already answered count until their subscribers were told. */
     public final int pending() {
@@ -63,7 +97,7 @@ abstract class WaitingRoom {
 
     private void closeNow() {
         closed = true;
-        pokeAll();
+        lines.values().forEach(Line::poke);
         completeIfEmptied();
     }
 
@@ -83,18 +117,9 @@ abstract class WaitingRoom {
         return settings.maxWaiters();
     }
 
-    final void entered() {
-        pending.incrementAndGet();
-        recorder().waitStarted();
-    }
-
-    /** A scheduler that takes no more tasks cannot run the subscriber's code; then nobody else can. */
+    /** Lets the subscriber be told, on another thread than this. */
     final void signal(Waiter waiter) {
-        try {
-            settings.scheduler().schedule(waiter);
-        } catch (RejectedExecutionException gone) {
-            waiter.run();
-        }
+        deliveries.add(waiter);
     }
 
     /** A request that stood in line has been told, or has left. */

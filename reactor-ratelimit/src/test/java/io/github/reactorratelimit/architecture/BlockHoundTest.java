@@ -32,7 +32,7 @@ import reactor.test.StepVerifier;
 
 /**
  * Nothing a limiter does blocks. It runs on the parallel scheduler here, whose threads must not block;
- * those of boundedElastic, the default, may.
+ * those of boundedElastic, where subscribers are told by default, may.
  */
 class BlockHoundTest {
 

@@ -12,11 +12,10 @@ final class MainClasses {
     static final String BASE = RateLimiter.class.getPackageName();
     static final JavaModifier PUBLIC = JavaModifier.PUBLIC;
 
-    private MainClasses() {}
+    /** Read once: it takes longer than all checks of it. */
+    static final JavaClasses ALL = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages(BASE);
 
-    static JavaClasses imported() {
-        return new ClassFileImporter()
-                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-                .importPackages(BASE);
-    }
+    private MainClasses() {}
 }

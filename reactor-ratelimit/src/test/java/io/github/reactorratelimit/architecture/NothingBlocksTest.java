@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Main code neither blocks nor parks, and time comes from the limiter's scheduler alone. */
 class NothingBlocksTest {
 
-    private static final JavaClasses MAIN = MainClasses.imported();
+    private static final JavaClasses MAIN = MainClasses.ALL;
 
     /** Owner and method, both as regular expressions, by what is wrong with them. */
     private static final Map<String, List<String>> FORBIDDEN_CALLS = Map.of(

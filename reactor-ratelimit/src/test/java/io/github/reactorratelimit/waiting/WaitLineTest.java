@@ -208,12 +208,29 @@ class WaitLineTest {
 
     @Test
     void slowSubscriberDelaysOnlyItself() throws InterruptedException {
-        int others = 50;
         RateLimiter limiter = RateLimiter.of(LeakyBucket.perSecond(1_000));
+        limiter.acquire(KEY).block(PATIENCE);
+        assertThatSlowOneDelaysNobody(limiter, 50, () -> {});
+        limiter.close().block(PATIENCE);
+    }
+
+    @Test
+    void slowSubscriberDelaysNobodyWhoIsGrantedAtTheSameMoment() throws InterruptedException {
+        Scheduler twoThreads = Schedulers.newParallel("two-threads", 2);
+        RateLimiter limiter =
+                RateLimiter.builder(TokenBucket.perHour(500)).scheduler(twoThreads).build();
+        limiter.acquire(KEY, 500).block(PATIENCE);
+        assertThatSlowOneDelaysNobody(limiter, 400, () -> limiter.reset(KEY).block(PATIENCE));
+        limiter.close().block(PATIENCE);
+        twoThreads.dispose();
+    }
+
+    /** The slow one returns when all others were served, or gives up. */
+    private static void assertThatSlowOneDelaysNobody(RateLimiter limiter, int others, Runnable grant)
+            throws InterruptedException {
         CountDownLatch othersServed = new CountDownLatch(others);
         AtomicBoolean stalled = new AtomicBoolean();
         CountDownLatch slowServed = new CountDownLatch(1);
-        limiter.acquire(KEY).block(PATIENCE);
         limiter.acquire(KEY).subscribe(decision -> {
             try {
                 stalled.set(!othersServed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS));
@@ -225,9 +242,9 @@ class WaitLineTest {
         for (int i = 0; i < others; i++) {
             limiter.acquire(KEY).subscribe(decision -> othersServed.countDown());
         }
+        grant.run();
         assertThat(slowServed.await(2 * PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(stalled).as("the others were served while the slow one ran").isFalse();
-        limiter.close().block(PATIENCE);
     }
 
     @Test

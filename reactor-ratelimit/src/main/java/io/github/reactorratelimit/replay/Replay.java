@@ -1,0 +1,157 @@
+package io.github.reactorratelimit.replay;
+
+import io.github.reactorratelimit.CompositePolicy;
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.Tick;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/**
+ * Runs arrivals through a policy, as a limiter of its own would have answered them: to the nanosecond, and
+ * the same every time. A limiter's timers may be late; a replay's departures are the planned ones.
+ *
+ * <pre>{@code
+ * List<Arrival> log = List.of(
+ *         Arrival.at(Duration.ZERO, "alice"),
+ *         Arrival.at(Duration.ofMillis(10), "alice"),
+ *         Arrival.at(Duration.ofMillis(20), "bob"));
+ *
+ * Replay.of(TokenBucket.perSecond(10).withBurst(1)).run(log).summary();             // alice is denied once
+ * Replay.of(LeakyBucket.perSecond(10)).delaying(Duration.ofSeconds(2)).run(log);    // and leaves at 100 ms here
+ * }</pre>
+ *
+ * <p>An immutable description; each run starts with fresh keys. Arrivals come in the order of their times;
+ * one that asks for more than the policy can ever give is denied without a retry-after.
+ */
+public final class Replay {
+
+    private final RateLimitPolicy policy;
+    private final long maxWaitNanos;
+    private final Instant start;
+
+    private Replay(RateLimitPolicy policy, long maxWaitNanos, Instant start) {
+        this.policy = policy;
+        this.maxWaitNanos = maxWaitNanos;
+        this.start = start;
+    }
+
+    /**
+     * Replays a policy; what does not pass at once is denied, as {@code tryAcquire} does.
+     *
+     * @throws IllegalArgumentException for a {@link ConcurrencyLimit}: arrivals do not tell when work ends
+     */
+    public static Replay of(RateLimitPolicy policy) {
+        Objects.requireNonNull(policy, "policy");
+        if (policy instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException("policy must not be a ConcurrencyLimit: its permits come back when work"
+                    + " ends, which arrivals do not tell");
+        }
+        return new Replay(policy, 0, Instant.EPOCH);
+    }
+
+    /** The same, but arrivals wait in line, each key's in its own, however long it takes. */
+    public Replay delaying() {
+        return new Replay(policy, Long.MAX_VALUE, start);
+    }
+
+    /**
+     * The same, but arrivals wait in line, each key's in its own. Who would wait longer than {@code maxWait},
+     * or finds the line of a {@link LeakyBucket} full, is denied and costs nothing.
+     */
+    public Replay delaying(Duration maxWait) {
+        Objects.requireNonNull(maxWait, "maxWait");
+        if (maxWait.isNegative()) {
+            throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
+        }
+        boolean unbounded = maxWait.compareTo(Duration.ofNanos(Long.MAX_VALUE)) >= 0;
+        return new Replay(policy, unbounded ? Long.MAX_VALUE : maxWait.toNanos(), start);
+    }
+
+    /** The same for a log that started then, for windows aligned to the epoch or a calendar; 1970-01-01T00:00Z if not given. */
+    public Replay startingAt(Instant start) {
+        Objects.requireNonNull(start, "start");
+        nanosSinceEpoch(start);
+        return new Replay(policy, maxWaitNanos, start);
+    }
+
+    /** What becomes of each arrival, in their order, with all in memory. */
+    public ReplayResult run(Iterable<Arrival> arrivals) {
+        List<ReplayEvent> events = new ArrayList<>();
+        Tally tally = new Tally();
+        Lanes<?> lanes = lanes();
+        for (Arrival arrival : arrivals) {
+            ReplayEvent event = lanes.next(arrival);
+            events.add(event);
+            tally.add(event);
+        }
+        return new ReplayResult(events, tally.summary());
+    }
+
+    /** What becomes of each arrival, one by one: holds no more than the keys that have not recovered. */
+    public Stream<ReplayEvent> events(Stream<Arrival> arrivals) {
+        Lanes<?> lanes = lanes();
+        Iterator<Arrival> iterator = arrivals.iterator();
+        Iterator<ReplayEvent> events = new Iterator<>() {
+            @Override
+            public boolean hasNext() {
+                return iterator.hasNext();
+            }
+
+            @Override
+            public ReplayEvent next() {
+                return lanes.next(iterator.next());
+            }
+        };
+        int traits = Spliterator.ORDERED | Spliterator.NONNULL | Spliterator.IMMUTABLE;
+        return StreamSupport.stream(Spliterators.spliteratorUnknownSize(events, traits), false)
+                .onClose(arrivals::close);
+    }
+
+    /** The replay in numbers: holds no more than the keys that have not recovered. */
+    public ReplaySummary summarize(Stream<Arrival> arrivals) {
+        Tally tally = new Tally();
+        try (Stream<ReplayEvent> events = events(arrivals)) {
+            events.forEachOrdered(tally::add);
+        }
+        return tally.summary();
+    }
+
+    Lanes<?> lanes() {
+        long epochOffset = nanosSinceEpoch(start);
+        return lanes(Algorithms.of(policy, new Algorithms.Clock(Tick.NANOSECOND, epochOffset, 0)));
+    }
+
+    private <S> Lanes<S> lanes(Algorithm<S> algorithm) {
+        return new Lanes<>(algorithm, maxWaitNanos, lineCapacity(policy));
+    }
+
+    private static long lineCapacity(RateLimitPolicy policy) {
+        if (policy instanceof CompositePolicy composite) {
+            return composite.parts().stream()
+                    .mapToLong(Replay::lineCapacity)
+                    .min()
+                    .orElseThrow();
+        }
+        return policy instanceof LeakyBucket leaky ? leaky.queueCapacity() : Long.MAX_VALUE;
+    }
+
+    private static long nanosSinceEpoch(Instant start) {
+        try {
+            return Duration.between(Instant.EPOCH, start).toNanos();
+        } catch (ArithmeticException tooFar) {
+            throw new IllegalArgumentException("start must lie within 292 years of 1970, was " + start, tooFar);
+        }
+    }
+}

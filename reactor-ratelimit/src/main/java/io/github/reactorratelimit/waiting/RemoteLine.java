@@ -1,0 +1,150 @@
+package io.github.reactorratelimit.waiting;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
+
+/**
+ * A line in front of a state that answers later and that others use too. Its head asks, and if it is
+ * denied asks again when the denial said, a little later at random so that the heads of many
+ * processes do not all come at once. A grant is for whoever is the head when it arrives.
+ */
+final class RemoteLine extends Line {
+
+    /** How long to wait where a denial could not say. */
+    private static final long BLIND_RETRY_NANOS = Duration.ofMillis(10).toNanos();
+
+    /** A retry comes late by at most this share of its wait, and at most this long. */
+    private static final long JITTER_SHARE = 10;
+
+    private static final long MAX_JITTER_NANOS = Duration.ofMillis(1).toNanos();
+
+    private final RemoteLines lines;
+    private final RemoteDesk desk;
+    private final Queue<Object> answers = new ConcurrentLinkedQueue<>();
+    private volatile boolean askAgain;
+
+    /** The owner's, as is the field below. */
+    private boolean asking;
+
+    private long notBefore;
+
+    RemoteLine(RemoteLines lines, long id, String key, RemoteDesk desk) {
+        super(lines, id, key);
+        this.lines = lines;
+        this.desk = desk;
+        this.notBefore = desk.now();
+    }
+
+    @Override
+    long now() {
+        return desk.now();
+    }
+
+    /** A grant under way must find somebody who takes it or gives it back. */
+    @Override
+    boolean isBusy() {
+        return asking;
+    }
+
+    /** Permits came back, or a pause changed: no need to wait for the time of the last denial. */
+    void askAgain() {
+        askAgain = true;
+        poke();
+    }
+
+    @Override
+    void left() {}
+
+    @Override
+    void admit(Waiter newcomer, long now) {
+        if (waiters.size() > lines.maxWaiters()) {
+            deny(newcomer, now, Algorithm.UNKNOWN);
+        } else if (newcomer.hasDeadline()) {
+            waiters.watch(newcomer);
+        }
+    }
+
+    @Override
+    long serve(long now) {
+        if (askAgain) {
+            askAgain = false;
+            notBefore = now;
+        }
+        for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
+            asking = false;
+            take(answer, now);
+        }
+        expire(now);
+        Waiter head = waiters.first();
+        if (asking || head == null) {
+            return Algorithm.UNKNOWN;
+        }
+        long turn = Math.max(notBefore, desk.pausedUntil());
+        if (turn > now) {
+            return turn;
+        }
+        ask(head.permits);
+        return Algorithm.UNKNOWN;
+    }
+
+    private void ask(long permits) {
+        asking = true;
+        desk.ask(permits).subscribe(this::answered, this::answered);
+    }
+
+    private void answered(Object answer) {
+        answers.offer(answer);
+        poke();
+    }
+
+    private void take(Object answer, long now) {
+        if (answer instanceof Decision decision) {
+            if (decision.allowed()) {
+                grant(decision);
+            } else {
+                retryLater(decision, now);
+            }
+        } else if (answer instanceof Throwable failure) {
+            Waiter head = waiters.first();
+            if (head != null) {
+                remove(head, head.fail(failure), WaitOutcome.DENIED);
+            }
+        }
+    }
+
+    private void grant(Decision decision) {
+        Waiter head = waiters.first();
+        while (head != null && head.permits == decision.permits()) {
+            boolean told = head.answer(decision);
+            remove(head, told, WaitOutcome.GRANTED);
+            if (told) {
+                return;
+            }
+            head = waiters.first();
+        }
+        decision.debit().filter(Debit::claim).ifPresent(desk::refund);
+    }
+
+    private void retryLater(Decision denial, long now) {
+        long wait = denial.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
+        Waiter head = waiters.first();
+        if (head != null && head.permits == denial.permits() && wait > head.notAfter - now) {
+            remove(head, head.answer(denial), WaitOutcome.DENIED);
+            return;
+        }
+        long jitter = Math.min(wait / JITTER_SHARE, MAX_JITTER_NANOS);
+        notBefore = now + wait + (jitter == 0 ? 0 : ThreadLocalRandom.current().nextLong(jitter));
+    }
+
+    @Override
+    void deny(Waiter waiter, long now, long grantedAt) {
+        long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : grantedAt - now;
+        remove(waiter, waiter.answer(desk.deny(waiter.permits, retryAfter)), WaitOutcome.DENIED);
+    }
+}
