@@ -23,6 +23,7 @@ import reactor.core.Scannable;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
 import reactor.core.publisher.Sinks;
 import reactor.test.StepVerifier;
 import reactor.test.StepVerifierOptions;
@@ -368,10 +369,15 @@ class GateTest {
     @Test
     void leaseIsFreeAgainBeforeDownstreamHearsOfTheEnd() {
         RateLimiter one = RateLimiter.of(ConcurrencyLimit.of(1));
-        StepVerifier.create(Mono.just(1)
+        List<MonoSink<String>> work = new ArrayList<>();
+        StepVerifier.create(Mono.<String>create(work::add)
                         .transform(limitRate(one, LimitSpec::reject))
-                        .repeat(3))
-                .expectNext(1, 1, 1, 1)
+                        .repeat(2))
+                .then(() -> work.get(0).success("a"))
+                .expectNext("a")
+                .then(() -> work.get(1).success())
+                .then(() -> work.get(2).success("c"))
+                .expectNext("c")
                 .verifyComplete();
     }
 

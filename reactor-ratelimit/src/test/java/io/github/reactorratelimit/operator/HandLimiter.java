@@ -93,6 +93,16 @@ final class HandLimiter implements RateLimiter {
         waiter.answer(allowed);
     }
 
+    /** Grants the waiter with this index, and leaves it to the caller when that reaches it. */
+    Runnable grantLater(int index) {
+        Waiter waiter;
+        synchronized (this) {
+            waiter = waiters.remove(index);
+            taken += waiter.permits;
+        }
+        return () -> waiter.answer(true);
+    }
+
     /** Fails every waiter. */
     void fail(Throwable failure) {
         List<Waiter> all;

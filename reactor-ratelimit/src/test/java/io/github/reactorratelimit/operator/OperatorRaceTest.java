@@ -13,6 +13,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import reactor.core.publisher.Flux;
 
 /**
  * Two signals at the same moment: every element is emitted or discarded once, every permit spent or
@@ -187,6 +188,33 @@ class OperatorRaceTest {
                         check(!discardedOrPaidFor(lane), lane.probe);
                         return lane.probe.seenByLeft == 0;
                     });
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void demandAgainstGrant(Mode mode) {
+        UnaryOperator<LimitSpec<Integer>> holdsOne = mode == Mode.UNORDERED ? spec -> spec.unordered(1) : mode.spec;
+        try (RaceLanes lanes = lanes("demand against grant, " + mode).prepare(lane -> {
+            lane.takePermit();
+            lane.probe = new Probe().asksForOne();
+            Flux.range(0, Integer.MAX_VALUE)
+                    .transform(limitRate(lane.limiter, holdsOne))
+                    .subscribe(lane.probe);
+        })) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> lane.probe.emitted.set(0),
+                    Lane::grant,
+                    lane -> {
+                        lane.probe.seenByRight = lane.probe.emitted.get();
+                        lane.probe.request(1);
+                    },
+                    lane -> {
+                        check(lane.probe.emitted.get() == 1 && lane.probe.ends() == 0, lane.probe);
+                        return lane.probe.seenByRight == 1;
+                    });
+            lanes.prepare(lane -> lane.probe.cancel());
         }
     }
 

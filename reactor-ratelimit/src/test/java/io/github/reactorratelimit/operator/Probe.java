@@ -20,13 +20,16 @@ final class Probe implements CoreSubscriber<Integer> {
 
     CoreSubscriber<? super Integer> upstream;
 
-    /** Whatever the left side of a race wants to remember. */
+    /** Whatever the sides of a race want to remember. */
     int seenByLeft;
+
+    int seenByRight;
 
     /** The probe that came before it in the same lane, where that matters. */
     Probe before;
 
     private Subscription downstream;
+    private long firstRequest = Long.MAX_VALUE;
 
     Flux<Integer> source() {
         return new Flux<>() {
@@ -47,6 +50,16 @@ final class Probe implements CoreSubscriber<Integer> {
         };
     }
 
+    /** Asks for one element when it subscribes, not for all. */
+    Probe asksForOne() {
+        firstRequest = 1;
+        return this;
+    }
+
+    void request(long n) {
+        downstream.request(n);
+    }
+
     void cancel() {
         downstream.cancel();
     }
@@ -63,7 +76,7 @@ final class Probe implements CoreSubscriber<Integer> {
     @Override
     public void onSubscribe(Subscription s) {
         downstream = s;
-        s.request(Long.MAX_VALUE);
+        s.request(firstRequest);
     }
 
     @Override

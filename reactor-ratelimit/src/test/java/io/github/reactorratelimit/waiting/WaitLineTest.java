@@ -216,7 +216,7 @@ class WaitLineTest {
 
     @Test
     void slowSubscriberDelaysNobodyWhoIsGrantedAtTheSameMoment() throws InterruptedException {
-        Scheduler twoThreads = Schedulers.newParallel("two-threads", 2);
+        Scheduler twoThreads = Schedulers.newBoundedElastic(2, 10_000, "two-threads");
         RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(500))
                 .scheduler(twoThreads)
                 .build();
