@@ -17,12 +17,10 @@
 local MOST_TIME = 2 ^ 52
 
 local function time_now(given)
-  local now
-  if given == '' then
+  local now = tonumber(given)
+  if not now then
     local time = command('TIME')
-    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-  else
-    now = argument(given)
+    now = time[1] * 1000000 + time[2]
   end
   if math.abs(now) >= MOST_TIME then
     fail('ERR', 'time is not below 2^52: ' .. text(now))
@@ -30,82 +28,80 @@ local function time_now(given)
   return now
 end
 
--- The parts, loaded, and the position of the first ask in ARGV.
+-- The parts, loaded and brought to now, and the position of the first ask in ARGV.
 local function load_parts(now)
   local parts = {}
   local position = 3
-  for i = 1, argument(ARGV[2]) do
-    local algorithm = algorithms[ARGV[position]] or fail('ERR', 'unknown algorithm ' .. tostring(ARGV[position]))
+  for i = 1, tonumber(ARGV[2]) do
+    local algorithm = algorithms[ARGV[position]] or fail('ERR', 'unknown algorithm ' .. ARGV[position])
+    local count = tonumber(ARGV[position + 1])
     local parameters = {}
-    for j = 1, argument(ARGV[position + 1]) do
-      parameters[j] = argument(ARGV[position + 1 + j])
+    for j = 1, count do
+      parameters[j] = tonumber(ARGV[position + 1 + j])
     end
-    local policy = algorithm.policy(parameters, now)
-    local state = algorithm.load(KEYS[i], policy)
-    parts[i] = { algorithm = algorithm, policy = policy, key = KEYS[i], loaded = state, state = state }
-    position = position + 2 + #parameters
+    local policy = algorithm(parameters, now)
+    local steps = policy.steps
+    local loaded = steps.load(KEYS[i], policy)
+    local state = steps.rebase(policy, loaded, now)
+    parts[i] = { key = KEYS[i], index = text(i - 1), policy = policy, steps = steps, loaded = loaded, state = state }
+    position = position + 2 + count
   end
   return parts, position
 end
 
-local ops = {}
-
-function ops.t(parts, now, permits)
-  if composite.wait(parts, now, permits) > 0 then
-    return composite.read(parts, now, permits)
-  end
-  composite.debit(parts, now, permits)
-  return composite.read(parts, now, 0)
-end
-
-function ops.l(parts, now, permits)
-  return composite.read(parts, now, permits)
-end
-
-function ops.b(parts, now, permits, at)
-  composite.refund(parts, now, at, permits)
-  return composite.read(parts, now, 0)
-end
-
-function ops.c(parts, now, permits)
-  local charged = math.min(permits, composite.remaining(parts, now))
-  if charged > 0 then
-    composite.debit(parts, now, charged)
-  end
-  return composite.read(parts, now, 0)
-end
-
-function ops.x(parts, now)
-  composite.reset(parts)
-  return composite.read(parts, now, 0)
-end
-
-local function save_parts(parts, now)
-  for _, part in ipairs(parts) do
-    if part.state == part.policy.fresh and part.state ~= part.loaded then
-      command('DEL', part.key)
-    elseif part.state ~= part.loaded then
-      local ttl = ttl_millis(part.algorithm.reset(part.policy, part.state, now))
-      part.algorithm.save(part.key, part.policy, part.state, ttl)
+local function answer(op, parts, now, permits, at)
+  if op == 't' then
+    if composite.wait(parts, now, permits) > 0 then
+      return composite.read(parts, now, permits)
     end
+    composite.debit(parts, now, permits)
+  elseif op == 'l' then
+    return composite.read(parts, now, permits)
+  elseif op == 'b' then
+    composite.refund(parts, now, at, permits)
+  elseif op == 'c' then
+    local charged = math.min(permits, composite.remaining(parts, now))
+    if charged > 0 then
+      composite.debit(parts, now, charged)
+    end
+  elseif op == 'x' then
+    for i = 1, #parts do
+      parts[i].state = parts[i].policy.fresh
+    end
+  else
+    fail('ERR', 'unknown op ' .. op)
+  end
+  return composite.read(parts, now, 0)
+end
+
+local function save(part, now)
+  if part.state == part.loaded then
+    return
+  end
+  if part.state == part.policy.fresh then
+    command('DEL', part.key)
+  else
+    local ttl = ttl_millis(part.steps.reset(part.policy, part.state, now))
+    part.steps.save(part.key, part.policy, part.state, ttl)
   end
 end
 
 local function evaluate()
   local now = time_now(ARGV[1])
   local parts, position = load_parts(now)
-  composite.rebase(parts, now)
   local reply = { text(now) }
   for i = position, #ARGV, 3 do
-    local op = ops[ARGV[i]] or fail('ERR', 'unknown op ' .. ARGV[i])
-    local reading = op(parts, now, argument(ARGV[i + 1]), argument(ARGV[i + 2]))
-    reply[#reply + 1] = reading.wait == 0 and '1' or '0'
-    reply[#reply + 1] = text(reading.remaining)
-    reply[#reply + 1] = text(reading.wait)
-    reply[#reply + 1] = text(reading.reset)
-    reply[#reply + 1] = text(reading.index)
+    local reading = answer(ARGV[i], parts, now, tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
+    local size = #reply
+    reply[size + 1] = reading.wait == 0 and '1' or '0'
+    reply[size + 2] = text(reading.remaining)
+    reply[size + 3] = reading.wait == 0 and '0' or text(reading.wait)
+    reply[size + 4] = text(reading.reset)
+    reply[size + 5] = reading.part.index
   end
-  save_parts(parts, now)
+  for i = 1, #parts do
+    save(parts[i], now)
+  end
   return reply
 end
 

@@ -10,21 +10,22 @@
 local window = {}
 
 local function window_policy(limit, start, finish)
-  return { limit = limit, start = start, finish = finish, fresh = { start = -BEYOND, finish = -BEYOND, used = 0 } }
+  local fresh = { start = -BEYOND, finish = -BEYOND, used = 0 }
+  return { steps = window, limit = limit, start = start, finish = finish, fresh = fresh }
 end
 
-local function epoch_policy(parameters, now)
+function algorithms.epoch_window(parameters, now)
   local limit, length = unpack(parameters)
   local start = now - floor_mod(now, length)
   return window_policy(limit, start, start + length)
 end
 
-local function first_request_policy(parameters, now)
+function algorithms.first_request_window(parameters, now)
   local limit, length = unpack(parameters)
   return window_policy(limit, now, now + length)
 end
 
-local function calendar_policy(parameters, now)
+function algorithms.calendar_window(parameters, now)
   local limit, windows = unpack(parameters)
   for i = 3, windows + 2 do
     if parameters[i] <= now and now < parameters[i + 1] then
@@ -97,15 +98,3 @@ end
 function window.save(key, _, state, ttl)
   save_text(key, text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used), ttl)
 end
-
-local function aligned(policy)
-  local algorithm = { policy = policy }
-  for name, step in pairs(window) do
-    algorithm[name] = step
-  end
-  return algorithm
-end
-
-algorithms.epoch_window = aligned(epoch_policy)
-algorithms.first_request_window = aligned(first_request_policy)
-algorithms.calendar_window = aligned(calendar_policy)

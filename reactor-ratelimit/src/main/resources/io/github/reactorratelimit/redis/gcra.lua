@@ -2,14 +2,14 @@
 -- what is owed stays within the capacity. Twin of BucketMeter.java: change both, or neither.
 -- Parameters and state: level.lua
 
-algorithms.gcra = level.algorithm(
-  function()
-    return 0
-  end,
-  function(policy, deficit_parts, permits)
-    return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
-  end,
-  function(policy, deficit_parts)
-    return floor_div(policy.capacity_parts - deficit_parts, policy.parts_per_permit)
-  end
-)
+local function bucket_excess_parts(policy, deficit_parts, permits)
+  return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
+end
+
+local function bucket_remaining(policy, deficit_parts)
+  return floor_div(policy.capacity_parts - deficit_parts, policy.parts_per_permit)
+end
+
+function algorithms.gcra(parameters)
+  return level_policy(parameters, 0, bucket_excess_parts, bucket_remaining)
+end

@@ -2,18 +2,18 @@
 -- before it has drained, however many permits it asks for. Twin of QueueMeter.java: change both, or neither.
 -- Parameters and state: level.lua
 
-algorithms.leaky_bucket = level.algorithm(
-  function(parameters)
-    local parts_per_tick = parameters[1]
-    return parts_per_tick - 1
-  end,
-  function(policy, deficit_parts)
-    return deficit_parts - (policy.parts_per_tick - 1)
-  end,
-  function(policy, deficit_parts)
-    if deficit_parts < policy.parts_per_tick then
-      return policy.capacity
-    end
-    return 0
+local function queue_excess_parts(policy, deficit_parts)
+  return deficit_parts - (policy.parts_per_tick - 1)
+end
+
+local function queue_remaining(policy, deficit_parts)
+  if deficit_parts < policy.parts_per_tick then
+    return policy.capacity
   end
-)
+  return 0
+end
+
+function algorithms.leaky_bucket(parameters)
+  local parts_per_tick = parameters[1]
+  return level_policy(parameters, parts_per_tick - 1, queue_excess_parts, queue_remaining)
+end

@@ -8,17 +8,22 @@
 
 local level = {}
 
-function level.policy(parameters, slack_parts)
+-- A policy whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass; the
+-- slack is what may still be owed when a permit passes that is not counted in the capacity.
+local function level_policy(parameters, slack_parts, excess_parts, remaining)
   local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
   local capacity_parts = capacity * parts_per_permit
   local most = capacity_parts + slack_parts
   return {
+    steps = level,
     parts_per_tick = parts_per_tick,
     parts_per_permit = parts_per_permit,
     capacity = capacity,
     capacity_parts = capacity_parts,
     most = most,
     fill = ceil_div(most, parts_per_tick),
+    excess_parts = excess_parts,
+    remaining = remaining,
     fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
   }
 end
@@ -102,19 +107,4 @@ function level.save(key, policy, state, ttl)
     stored = stored .. ' ' .. text(parts)
   end
   save_text(key, stored, ttl)
-end
-
--- An algorithm whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass.
-function level.algorithm(slack_parts, excess_parts, remaining)
-  local algorithm = {}
-  for name, step in pairs(level) do
-    algorithm[name] = step
-  end
-  function algorithm.policy(parameters)
-    local policy = level.policy(parameters, slack_parts(parameters))
-    policy.excess_parts = excess_parts
-    policy.remaining = remaining
-    return policy
-  end
-  return algorithm
 end

@@ -5,11 +5,11 @@
 -- state, stored: start, previous, current (permits of the window that starts there and of the one before)
 
 local counter = {}
-algorithms.sliding_counter = counter
 
-function counter.policy(parameters, now)
+function algorithms.sliding_counter(parameters, now)
   local limit, window, grain, grains = unpack(parameters)
   return {
+    steps = counter,
     limit = limit,
     window = window,
     grain = grain,

@@ -12,7 +12,6 @@
 -- A refund rewrites the entries after the one it changes: few, where it comes soon after the debit.
 
 local log = {}
-algorithms.sliding_log = log
 
 -- Far above the largest limit of a log, 10 000.
 local WRAP = 1000000
@@ -23,8 +22,8 @@ local function wrapped(total)
   return floor_mod(total, WRAP)
 end
 
-function log.policy(parameters)
-  return { limit = parameters[1], window = parameters[2], fresh = { size = 0 } }
+function algorithms.sliding_log(parameters)
+  return { steps = log, limit = parameters[1], window = parameters[2], fresh = { size = 0 } }
 end
 
 local function single(time, permits)

@@ -5,10 +5,10 @@
 -- state, stored: since (the last refill point, or where the grid started), used (tokens missing since then)
 
 local stepwise = {}
-algorithms.stepwise_bucket = stepwise
 
-function stepwise.policy(parameters)
+function algorithms.stepwise_bucket(parameters)
   return {
+    steps = stepwise,
     capacity = parameters[1],
     refill = parameters[2],
     period = parameters[3],
