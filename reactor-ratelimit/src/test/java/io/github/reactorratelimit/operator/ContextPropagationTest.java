@@ -66,8 +66,10 @@ class ContextPropagationTest {
         limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
         Flux<String> alice = users(limiter, mode).contextWrite(Context.of(KEY, "alice"));
         Flux<String> bob = users(limiter, mode).contextWrite(Context.of(KEY, "bob"));
-        List<String> aliceAndBob = Mono.zip(alice.collectList(), bob.collectList(), (a, b) -> List.of(
-                        String.join(",", a), String.join(",", b)))
+        List<String> aliceAndBob = Mono.zip(
+                        alice.collectList(),
+                        bob.collectList(),
+                        (a, b) -> List.of(String.join(",", a), String.join(",", b)))
                 .block(Duration.ofSeconds(20));
         assertThat(aliceAndBob).containsExactly("alice,alice,alice", "bob,bob,bob");
     }
@@ -93,7 +95,8 @@ class ContextPropagationTest {
     void callbacksAfterAWaitSeeTheSubscribersThreadLocals() {
         HandLimiter limiter = HandLimiter.with(0);
         Flux.just(1, 2)
-                .transform(limitRate(limiter, spec -> spec.maxWait(Duration.ofSeconds(1)).drop((i, decision) -> see())))
+                .transform(limitRate(
+                        limiter, spec -> spec.maxWait(Duration.ofSeconds(1)).drop((i, decision) -> see())))
                 .contextWrite(Context.of(KEY, "alice"))
                 .subscribe();
         USER.set("the granting thread");

@@ -257,7 +257,9 @@ class FluxLimitUnorderedTest {
                 }
             }
         };
-        Flux.range(0, 1000).transform(limitRate(limiter, spec -> spec.unordered(4))).subscribe(subscriber);
+        Flux.range(0, 1000)
+                .transform(limitRate(limiter, spec -> spec.unordered(4)))
+                .subscribe(subscriber);
         assertThat(seen).hasSize(1000).isSorted();
         assertThat(subscriber.isDisposed()).isTrue();
         assertThat(limiter.spent()).isEqualTo(1000);

@@ -91,7 +91,8 @@ class OperatorRaceTest {
     @ParameterizedTest
     @EnumSource
     void cancelAgainstOnNextThatHasToWait(Mode mode) {
-        try (RaceLanes lanes = lanes("cancel against onNext without permit, " + mode).prepare(Lane::takePermit)) {
+        try (RaceLanes lanes =
+                lanes("cancel against onNext without permit, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
                     ROUNDS,
                     lane -> lane.subscribe(mode.spec),
@@ -224,7 +225,8 @@ class OperatorRaceTest {
                     OTHER_ROUNDS,
                     lane -> {
                         lane.grant();
-                        lane.subscribe(spec -> spec.key(i -> i % 2 == 0 ? "a" : "b").unordered(8));
+                        lane.subscribe(
+                                spec -> spec.key(i -> i % 2 == 0 ? "a" : "b").unordered(8));
                         for (int i = 0; i < 6; i++) {
                             lane.probe.upstream.onNext(i);
                         }
@@ -308,12 +310,14 @@ class OperatorRaceTest {
     private static void checkLeaseIsFree(Lane lane) {
         Probe next = new Probe();
         next.source()
-                .transform(limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
+                .transform(
+                        limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
                 .subscribe(next);
         check(next.subscribed.get() == 1, next);
         Probe tooMany = new Probe();
         tooMany.source()
-                .transform(limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
+                .transform(
+                        limitRate(lane.limiter, spec -> spec.perSubscription().reject()))
                 .subscribe(tooMany);
         check(tooMany.failed.get() == 1, tooMany);
         next.cancel();

@@ -121,7 +121,8 @@ class SynchronousRunTest {
     @ParameterizedTest
     @EnumSource(names = {"ORDERED", "UNORDERED", "DROPPING", "REPLACING"})
     void allowedElementAllocatesNothing(Mode mode) {
-        RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1_000_000_000).withBurst(1L << 30));
+        RateLimiter limiter =
+                RateLimiter.of(TokenBucket.perSecond(1_000_000_000).withBurst(1L << 30));
         Integer element = 7;
         Runnable run = () -> Flux.<Integer>generate(sink -> sink.next(element))
                 .transform(limitRate(limiter, mode.spec))
