@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.waiting;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.Queue;
@@ -101,7 +102,8 @@ abstract class Line extends SerialWorker {
         long now = now();
         for (Waiter waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
             if (waiter.linked) {
-                remove(waiter, false, WaitOutcome.CANCELLED);
+                unlink(waiter);
+                ended(waiter, false, WaitOutcome.CANCELLED);
                 left();
             }
         }
@@ -110,7 +112,8 @@ abstract class Line extends SerialWorker {
             if (waiter.isWaiting()) {
                 admit(waiter, now);
             } else {
-                remove(waiter, false, WaitOutcome.CANCELLED);
+                unlink(waiter);
+                ended(waiter, false, WaitOutcome.CANCELLED);
             }
         }
         if (room.isClosed()) {
@@ -135,15 +138,32 @@ abstract class Line extends SerialWorker {
 
     final void failAll(Throwable cause) {
         for (Waiter waiter = waiters.first(); waiter != null; waiter = waiters.first()) {
-            remove(waiter, waiter.fail(cause), WaitOutcome.CLOSED);
+            fail(waiter, cause, WaitOutcome.CLOSED);
         }
         left();
     }
 
-    /** Takes a member out. One that was told departs when its subscriber's code has run, one that left departs now. */
-    final void remove(Waiter waiter, boolean told, WaitOutcome outcome) {
+    final void fail(Waiter waiter, Throwable cause, WaitOutcome outcome) {
+        unlink(waiter);
+        ended(waiter, waiter.fail(cause), outcome);
+    }
+
+    /** Answers a member; false if it had left, and then what the decision took is still the caller's. */
+    final boolean answer(Waiter waiter, Decision decision) {
+        unlink(waiter);
+        boolean told = waiter.answer(decision);
+        ended(waiter, told, decision.allowed() ? WaitOutcome.GRANTED : WaitOutcome.DENIED);
+        return told;
+    }
+
+    /** Before a member is told: whoever is told and asks again at once must not stand in its own way. */
+    private void unlink(Waiter waiter) {
         waiters.remove(waiter);
         length.decrementAndGet();
+    }
+
+    /** One that was told departs when its subscriber's code has run, one that left departs now. */
+    private void ended(Waiter waiter, boolean told, WaitOutcome outcome) {
         room.recorder().waitEnded(told ? outcome : WaitOutcome.CANCELLED, now() - waiter.arrivedAt);
         if (!told) {
             room.departed();

@@ -90,8 +90,7 @@ final class WaitLine extends Line {
     private Projection<?> placed(Waiter waiter, Projection<?> end, long now, long notBefore) {
         long capacity = desk.policy().capacity();
         if (waiter.permits > capacity) {
-            boolean told = waiter.fail(new PermitsExceedCapacityException(waiter.permits, capacity));
-            remove(waiter, told, WaitOutcome.DENIED);
+            fail(waiter, new PermitsExceedCapacityException(waiter.permits, capacity), WaitOutcome.DENIED);
             return end;
         }
         long at = end.preview(notBefore, waiter.permits);
@@ -181,16 +180,13 @@ final class WaitLine extends Line {
         if (!decision.allowed()) {
             return;
         }
-        boolean told = head.answer(decision);
-        remove(head, told, WaitOutcome.GRANTED);
-        if (!told) {
+        if (!answer(head, decision)) {
             decision.debit().filter(Debit::claim).ifPresent(desk::undo);
         }
     }
 
     @Override
     void deny(Waiter waiter, long now, long grantedAt) {
-        boolean told = waiter.answer(desk.deny(now, waiter.permits, grantedAt));
-        remove(waiter, told, WaitOutcome.DENIED);
+        answer(waiter, desk.deny(now, waiter.permits, grantedAt));
     }
 }

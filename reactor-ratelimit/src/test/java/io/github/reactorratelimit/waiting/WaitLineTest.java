@@ -344,6 +344,16 @@ class WaitLineTest {
     }
 
     @Test
+    void whoWasServedDoesNotStandInItsOwnWay() {
+        RateLimiter limiter = limiter(TokenBucket.perHour(5));
+        assertThat(limiter.tryAcquireNow(KEY, 5)).isTrue();
+        List<Boolean> again = new ArrayList<>();
+        limiter.acquire(KEY).subscribe(decision -> again.add(limiter.tryAcquireNow(KEY, 1)));
+        limiter.reset(KEY).subscribe();
+        assertThat(again).containsExactly(true);
+    }
+
+    @Test
     void requestThatNobodyDemandsTakesNothing() {
         RateLimiter limiter = limiter(TokenBucket.perHour(1));
         StepVerifier.create(limiter.acquire(KEY), 0)
