@@ -2,6 +2,8 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.RateLimitException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
@@ -30,6 +32,21 @@ abstract class Turn<A> implements CoreSubscriber<A>, Scannable {
 
     Turn(CoreSubscriber<?> actual) {
         this.actual = actual;
+    }
+
+    /** A turn that only passes on what it hears; {@code onFailure} tells whether anybody still waited. */
+    static <A> Turn<A> of(CoreSubscriber<?> actual, Consumer<A> onAnswer, Predicate<Throwable> onFailure) {
+        return new Turn<>(actual) {
+            @Override
+            void answered(A answer) {
+                onAnswer.accept(answer);
+            }
+
+            @Override
+            boolean failed(Throwable failure) {
+                return onFailure.test(failure);
+            }
+        };
     }
 
     /** The limiter's answer, at most once. */

@@ -38,10 +38,11 @@ final class KeyPipe extends SerialWorker {
         this.key = key;
     }
 
-    /** False if the pipe went out of use. */
+    /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
     boolean add(Ask ask, MonoSink<Answered> sink) {
-        asked.offer(new Pending(ask, sink));
-        return poke();
+        Pending pending = new Pending(ask, sink);
+        asked.offer(pending);
+        return poke() || !asked.remove(pending);
     }
 
     @Override

@@ -145,6 +145,11 @@ final class RedisState implements LimiterState {
         return lines.close();
     }
 
+    @Override
+    public boolean isClosed() {
+        return lines.isClosed();
+    }
+
     /** One key under one policy, as the lines see it. */
     private final class KeyDesk implements RemoteDesk {
 

@@ -9,9 +9,12 @@ public final class Pauses {
     /** The end of a pause that never was. */
     public static final long NOT_PAUSED = Long.MIN_VALUE;
 
-    private static final int SWEEP_ABOVE = 1_000;
+    private static final int FIRST_SWEEP_ABOVE = 1_000;
 
     private final Map<String, Long> ends = new ConcurrentHashMap<>();
+
+    /** Doubles with what is left after a sweep, so that sweeps cost little per pause. */
+    private volatile int sweepAbove = FIRST_SWEEP_ABOVE;
 
     /** When the pause of a key ends or ended; {@link #NOT_PAUSED} if there is none. */
     public long endOf(String key) {
@@ -29,8 +32,9 @@ public final class Pauses {
             ends.remove(key);
             return;
         }
-        if (ends.size() > SWEEP_ABOVE) {
+        if (ends.size() > sweepAbove) {
             ends.values().removeIf(end -> end <= now);
+            sweepAbove = Math.max(FIRST_SWEEP_ABOVE, 2 * ends.size());
         }
         ends.put(key, until);
     }

@@ -1,10 +1,10 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.RateLimitStore;
-import io.github.reactorratelimit.RateLimiterContract;
+import io.github.reactorratelimit.FullRateLimiterContract;
 
 /** The local store keeps the contract of every store. */
-class LocalRateLimiterTest extends RateLimiterContract {
+class LocalRateLimiterTest extends FullRateLimiterContract {
 
     @Override
     protected RateLimitStore store() {

@@ -2,11 +2,7 @@ package io.github.reactorratelimit.operator;
 
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.testing.Drops;
-import io.github.reactorratelimit.testing.ExpectsDrops;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,8 +10,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
-import reactor.core.CoreSubscriber;
-import reactor.core.Exceptions;
 import reactor.core.Scannable;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
@@ -195,110 +189,6 @@ class FluxLimitOrderedTest {
     }
 
     @Test
-    void keyFunctionThatFailsEndsTheStreamAndSpendsNothing() {
-        limiter.add(5);
-        StepVerifier.create(limited(
-                        source.flux(),
-                        spec -> spec.key(element -> {
-                            throw new IllegalStateException("no key");
-                        })))
-                .then(() -> source.next("a"))
-                .verifyErrorMessage("no key");
-        source.assertCancelled();
-        assertThat(discarded).containsExactly("a");
-        assertThat(limiter.spent()).isZero();
-    }
-
-    @Test
-    void badKeysAndCostsOfElementsEndTheStreamAndSpendNothing() {
-        limiter.add(5);
-        assertEnds("key of an element", spec -> spec.key(element -> null));
-        assertEnds("key must not be empty", spec -> spec.key(element -> ""));
-        assertEnds("cost must be positive, was 0", spec -> spec.cost(element -> 0));
-        assertEnds("cost must be positive, was -5", spec -> spec.cost(element -> -5));
-        assertEnds("cost must be positive, was -1", spec -> spec.costFromContext(context -> -1));
-        assertEnds("key from the Context", spec -> spec.keyFromContext(context -> null));
-        assertEnds("Context does not contain key: user", spec -> spec.keyFromContext(context -> context.get("user")));
-        assertThat(limiter.spent()).isZero();
-    }
-
-    private void assertEnds(String message, UnaryOperator<LimitSpec<String>> spec) {
-        StepVerifier.create(limited(Flux.just("a"), spec))
-                .verifyErrorSatisfies(error -> assertThat(error).hasMessageContaining(message));
-    }
-
-    @Test
-    void fatalErrorOfAFunctionIsThrown() {
-        assertThatThrownBy(() -> limited(
-                                Flux.just("a"),
-                                spec -> spec.key(element -> {
-                                    throw new StackOverflowError("fatal");
-                                }))
-                        .subscribe())
-                .isInstanceOf(StackOverflowError.class);
-    }
-
-    @Test
-    void onErrorContinueSkipsTheElementWhoseKeyFails() {
-        limiter.add(5);
-        List<Object> skipped = new ArrayList<>();
-        StepVerifier.create(limited(
-                                Flux.just("a", "bad", "c"),
-                                spec -> spec.key(element -> {
-                                    if (element.equals("bad")) {
-                                        throw new IllegalStateException("no key");
-                                    }
-                                    return element;
-                                }))
-                        .onErrorContinue((error, element) -> skipped.add(element)))
-                .expectNext("a", "c")
-                .verifyComplete();
-        assertThat(skipped).containsExactly("bad");
-        assertThat(limiter.spent()).isEqualTo(2);
-    }
-
-    @Test
-    void callbackThatFailsEndsTheStreamAndDiscardsTheElement() {
-        StepVerifier.create(limited(
-                        source.flux(),
-                        spec -> spec.drop((element, decision) -> {
-                            throw new IllegalStateException("callback");
-                        })))
-                .then(() -> source.next("a"))
-                .verifyErrorMessage("callback");
-        source.assertCancelled();
-        assertThat(discarded).containsExactly("a");
-    }
-
-    @Test
-    void fallbackThatReturnsNullEndsTheStream() {
-        StepVerifier.create(limited(source.flux(), spec -> spec.fallback((element, decision) -> null)))
-                .then(() -> source.next("a"))
-                .verifyErrorMessage("fallback returned null");
-        assertThat(discarded).containsExactly("a");
-    }
-
-    @Test
-    void deniedWaitDiscardsTheElementAndEndsTheStream() {
-        StepVerifier.create(limited())
-                .then(() -> source.next("a"))
-                .then(() -> limiter.answer(0, false))
-                .verifyError(RateLimitExceededException.class);
-        source.assertCancelled();
-        assertThat(discarded).containsExactly("a");
-    }
-
-    @Test
-    void failingLimiterEndsTheStreamAndDiscardsTheElement() {
-        StepVerifier.create(limited())
-                .then(() -> source.next("a"))
-                .then(() -> limiter.fail(new IllegalStateException("store")))
-                .verifyErrorMessage("store");
-        source.assertCancelled();
-        assertThat(discarded).containsExactly("a");
-    }
-
-    @Test
     void contextReachesTheLimiterAndTheKeyFunctions() {
         StepVerifier.create(
                         limited(
@@ -342,60 +232,6 @@ class FluxLimitOrderedTest {
         limiter.add(6);
         Flux<String> shared = limited(Flux.just("x", "y").publish().autoConnect(2), spec -> spec);
         StepVerifier.create(Flux.merge(shared, shared)).expectNextCount(4).verifyComplete();
-    }
-
-    @Test
-    void sourceThatEmitsMoreThanRequestedEndsWithOverflow() {
-        TestPublisher<String> unruly = TestPublisher.createNoncompliant(TestPublisher.Violation.REQUEST_OVERFLOW);
-        StepVerifier.create(limited(unruly.flux(), spec -> spec))
-                .then(() -> unruly.next("a", "b"))
-                .verifyErrorSatisfies(
-                        error -> assertThat(Exceptions.isOverflow(error)).isTrue());
-        assertThat(discarded).containsExactlyInAnyOrder("a", "b");
-        assertThat(limiter.waiting()).isZero();
-    }
-
-    @Test
-    @ExpectsDrops
-    void signalsAfterTheEndAreDropped() {
-        limiter.add(5);
-        TestPublisher<String> unruly = TestPublisher.createNoncompliant(TestPublisher.Violation.CLEANUP_ON_TERMINATE);
-        StepVerifier.create(limited(unruly.flux(), spec -> spec))
-                .then(() -> unruly.complete()
-                        .next("late")
-                        .error(new IllegalStateException("late"))
-                        .complete())
-                .verifyComplete();
-        assertThat(Drops.take()).hasSize(2).first().isEqualTo("late");
-    }
-
-    @Test
-    void badRequestsChangeNothing() {
-        limiter.add(5);
-        List<String> seen = new ArrayList<>();
-        limited(Flux.just("a", "b"), spec -> spec).subscribe(new CoreSubscriber<>() {
-            @Override
-            public void onSubscribe(Subscription s) {
-                s.request(0);
-                s.request(-1);
-                assertThat(seen).isEmpty();
-                s.request(1);
-            }
-
-            @Override
-            public void onNext(String element) {
-                seen.add(element);
-            }
-
-            @Override
-            public void onError(Throwable failure) {
-                throw new AssertionError(failure);
-            }
-
-            @Override
-            public void onComplete() {}
-        });
-        assertThat(seen).containsExactly("a");
     }
 
     @Test
