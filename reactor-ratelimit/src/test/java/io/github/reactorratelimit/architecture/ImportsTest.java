@@ -42,6 +42,7 @@ class ImportsTest {
             "operator", Set.of("reactor..", "org.reactivestreams.."),
             "waiting", Set.of("reactor..", "org.reactivestreams.."),
             "local", Set.of("reactor..", "org.reactivestreams.."),
+            "redis", Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core.."),
             "micrometer", Set.of("io.micrometer.core.."));
 
     /** Packages in which users are at home. */
@@ -67,6 +68,9 @@ class ImportsTest {
                             "Algorithm",
                             "Algorithms",
                             "BoxedAlgorithm",
+                            "CalendarWindows",
+                            "Grains",
+                            "Rate",
                             "LongAlgorithm",
                             "Projection",
                             "Reading",

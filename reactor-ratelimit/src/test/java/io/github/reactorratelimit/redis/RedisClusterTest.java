@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.RateLimiterContract;
+import io.github.reactorratelimit.redis.server.Cluster;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The Redis store keeps the contract of every store on a cluster of three masters and their replicas. */
+@ExtendWith(RedisExtension.class)
+class RedisClusterTest extends RateLimiterContract {
+
+    private final StatefulRedisClusterConnection<String, String> connection;
+
+    RedisClusterTest(Cluster cluster) {
+        this.connection = cluster.connect();
+    }
+
+    @Override
+    protected RateLimitStore store() {
+        return RedisStore.of(connection).withDeadline(Duration.ofSeconds(10));
+    }
+
+    @AfterEach
+    void disconnect() {
+        connection.close();
+    }
+}

@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.RateLimiterContract;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Sentinels;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The Redis store keeps the contract of every store on the master behind Sentinel. */
+@ExtendWith(RedisExtension.class)
+class RedisSentinelTest extends RateLimiterContract {
+
+    private final StatefulRedisConnection<String, String> connection;
+
+    RedisSentinelTest(Sentinels servers) {
+        this.connection = servers.connect();
+    }
+
+    @Override
+    protected RateLimitStore store() {
+        return RedisStore.of(connection).withDeadline(Duration.ofSeconds(10));
+    }
+
+    @AfterEach
+    void disconnect() {
+        connection.close();
+    }
+}

@@ -1,0 +1,186 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.CommandCount;
+import io.github.reactorratelimit.redis.server.FaultProxy;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Flux;
+import reactor.test.StepVerifier;
+
+@ExtendWith(RedisExtension.class)
+class RedisStoreTest {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+
+    private final AtomicInteger degraded = new AtomicInteger();
+
+    private RateLimiter limiter(RedisStore store, RateLimitPolicy policy) {
+        RateLimitRecorder recorder = new RateLimitRecorder() {
+            @Override
+            public void degraded(Degradation degradation) {
+                degraded.incrementAndGet();
+            }
+        };
+        return RateLimiter.builder(policy)
+                .name("store-" + UUID.randomUUID())
+                .store(store)
+                .recorder(recorder)
+                .build();
+    }
+
+    @Test
+    void uncontendedDecisionIsOneRoundTrip(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RateLimiter limiter = limiter(RedisStore.of(connection).withDeadline(PATIENCE), TokenBucket.perHour(1_000));
+            limiter.tryAcquire("warm-up").block(PATIENCE);
+            CommandCount count = CommandCount.on(redis);
+            for (int i = 0; i < 100; i++) {
+                assertThat(limiter.tryAcquire("k").block(PATIENCE).allowed()).isTrue();
+            }
+            assertThat(count.scripts()).isEqualTo(100);
+        }
+    }
+
+    @Test
+    void asksUnderWayForOneKeyShareACall(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RateLimiter limiter = limiter(
+                    RedisStore.of(connection).withDeadline(PATIENCE), FixedWindow.of(1_000_000, Duration.ofDays(200)));
+            limiter.tryAcquire("warm-up").block(PATIENCE);
+            CommandCount count = CommandCount.on(redis);
+            int decisions = 20_000;
+            Long allowed = Flux.range(0, decisions)
+                    .flatMap(i -> limiter.tryAcquire("k"), 64)
+                    .filter(Decision::allowed)
+                    .count()
+                    .block(PATIENCE);
+            assertThat(allowed).isEqualTo(decisions);
+            assertThat(count.scripts()).isLessThanOrEqualTo(decisions / 16);
+            System.out.printf("coalescing: %d decisions in %d calls%n", decisions, count.scripts());
+            assertThat(limiter.peek("k").block(PATIENCE).remaining()).isEqualTo(980_000);
+        }
+    }
+
+    @Test
+    void twoLimitersOfOneNameShareTheirKeys(Standalone redis) {
+        try (StatefulRedisConnection<String, String> one = redis.connect();
+                StatefulRedisConnection<String, String> other = redis.connect()) {
+            String name = "shared-" + UUID.randomUUID();
+            List<RateLimiter> limiters = List.of(
+                    RateLimiter.builder(Gcra.of(10, Duration.ofHours(1)))
+                            .name(name)
+                            .store(RedisStore.of(one).withDeadline(PATIENCE))
+                            .build(),
+                    RateLimiter.builder(Gcra.of(10, Duration.ofHours(1)))
+                            .name(name)
+                            .store(RedisStore.of(other).withDeadline(PATIENCE))
+                            .build());
+            Long allowed = Flux.range(0, 100)
+                    .flatMap(i -> limiters.get(i % 2).tryAcquire("k"), 16)
+                    .filter(Decision::allowed)
+                    .count()
+                    .block(PATIENCE);
+            assertThat(allowed).isEqualTo(10);
+        }
+    }
+
+    @Test
+    void everyModeAnswersAndCountsWhileRedisIsSilent(Standalone redis) {
+        TokenBucket policy = TokenBucket.perHour(100);
+        try (FaultProxy proxy = FaultProxy.before(redis.uri())) {
+            RedisClient client = RedisClient.create(proxy.uri());
+            client.setOptions(ClientOptions.builder()
+                    .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                    .build());
+            try (StatefulRedisConnection<String, String> connection = client.connect()) {
+                RedisStore store = RedisStore.of(connection).withDeadline(ofMillis(50));
+                RateLimiter open = limiter(store.whenUnavailable(FailureMode.open()), policy);
+                RateLimiter closed = limiter(store.whenUnavailable(FailureMode.closed()), policy);
+                RateLimiter local = limiter(store.whenUnavailable(FailureMode.local(policy.share(50))), policy);
+                proxy.blackHole();
+                for (int i = 0; i < 20; i++) {
+                    Decision allowed = open.tryAcquire("k").block(PATIENCE);
+                    assertThat(allowed.allowed() && allowed.degraded()).isTrue();
+                    Decision denied = closed.tryAcquire("k").block(PATIENCE);
+                    assertThat(!denied.allowed() && denied.degraded()).isTrue();
+                    assertThat(denied.retryAfter()).isPresent();
+                    assertThat(local.tryAcquire("k").block(PATIENCE).allowed()).isEqualTo(i < 2);
+                }
+                assertThat(degraded).hasValue(60);
+            } finally {
+                client.shutdown(Duration.ZERO, ofSeconds(1));
+            }
+        }
+    }
+
+    @Test
+    void corruptStateIsAnErrorAndNeverOpen(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RateLimiter limiter = limiter(
+                    RedisStore.of(connection).withDeadline(PATIENCE).whenUnavailable(FailureMode.open()),
+                    TokenBucket.perHour(10));
+            limiter.tryAcquire("k").block(PATIENCE);
+            String key = connection
+                    .sync()
+                    .keys("ratelimit:{" + limiter.name() + ":k}*")
+                    .get(0);
+            connection.sync().set(key, "abc");
+            StepVerifier.create(limiter.tryAcquire("k"))
+                    .expectError(RedisCorruptStateException.class)
+                    .verify(PATIENCE);
+            assertThat(connection.sync().get(key)).isEqualTo("abc");
+        }
+    }
+
+    @Test
+    void scriptFlushIsNotNoticed(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RateLimiter limiter = limiter(RedisStore.of(connection).withDeadline(PATIENCE), TokenBucket.perHour(10));
+            for (int i = 0; i < 5; i++) {
+                connection.sync().scriptFlush();
+                assertThat(limiter.tryAcquire("k").block(PATIENCE).remaining()).isEqualTo(9 - i);
+            }
+        }
+    }
+
+    @Test
+    void whatRedisCannotHoldIsRefusedWhenTheLimiterIsBuilt(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            assertThatThrownBy(() -> limiter(store, Gcra.of(1, Duration.ofNanos(1))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("period must be a whole number of microseconds");
+            assertThatThrownBy(() -> limiter(store, ConcurrencyLimit.of(1)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("ConcurrencyLimit");
+            assertThatThrownBy(() -> store.withDeadline(Duration.ZERO))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("deadline must be positive");
+            assertThatThrownBy(() -> store.withPrefix("a{b"))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("prefix must not be blank or hold braces");
+        }
+    }
+}
