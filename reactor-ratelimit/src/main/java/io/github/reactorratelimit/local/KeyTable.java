@@ -2,8 +2,10 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import java.util.Optional;
 
 /**
  * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
@@ -29,10 +31,15 @@ abstract class KeyTable {
     /** @param overflowCells how many cells the keys share that find no room, a power of two */
     static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, int overflowCells) {
         Forgetting forgetting = Forgetting.of(policy, clock);
-        Cell pristine = Algorithms.asLong(policy, clock)
-                .<Cell>map(algorithm -> LongCell.fresh(algorithm, forgetting))
+        Cell pristine = longSteps(policy, clock, forgetting)
+                .<Cell>map(steps -> LongCell.fresh(steps, forgetting))
                 .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
         return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells);
+    }
+
+    private static Optional<LongAlgorithm> longSteps(
+            RateLimitPolicy policy, Algorithms.Clock clock, Forgetting forgetting) {
+        return forgetting.marginTicks() == 0 ? Algorithms.asLong(policy, clock) : Optional.empty();
     }
 
     /**

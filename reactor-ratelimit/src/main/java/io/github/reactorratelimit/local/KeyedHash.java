@@ -1,7 +1,10 @@
 package io.github.reactorratelimit.local;
 
 import java.security.SecureRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * SipHash-2-4 over the UTF-16 code units of a key, under a secret seed: who does not know the seed
@@ -10,8 +13,21 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class KeyedHash {
 
-    private static final KeyedHash PROCESS = ofSecureRandom();
     private static final AtomicLong TABLES = new AtomicLong();
+
+    /** Set once; until then hashes are seeded with what the clock gives. */
+    private static volatile @Nullable KeyedHash processSecret;
+
+    static {
+        // Reading entropy is a blocking call, and a limiter may be built on a thread that must not block.
+        if (Schedulers.isInNonBlockingThread()) {
+            Thread reader = new Thread(KeyedHash::readSecret, "ratelimit-secret");
+            reader.setDaemon(true);
+            reader.start();
+        } else {
+            readSecret();
+        }
+    }
 
     private final long seed0;
     private final long seed1;
@@ -21,15 +37,27 @@ final class KeyedHash {
         this.seed1 = seed1;
     }
 
-    private static KeyedHash ofSecureRandom() {
+    private static void readSecret() {
         SecureRandom random = new SecureRandom();
-        return new KeyedHash(random.nextLong(), random.nextLong());
+        processSecret = new KeyedHash(random.nextLong(), random.nextLong());
     }
 
-    /** A hash with a seed of its own, derived from the secret of this process: reads no entropy, so never blocks. */
+    /** Has the secret of this process read, so that it is there when a hash is needed. */
+    static void prepare() {
+        // Loading the class does it.
+    }
+
+    /** A hash with a seed of its own, derived from the secret of this process; never blocks. */
     static KeyedHash create() {
         long table = TABLES.incrementAndGet();
-        return new KeyedHash(PROCESS.of("0" + table), PROCESS.of("1" + table));
+        KeyedHash secret = processSecret;
+        KeyedHash source = secret == null ? ofClock() : secret;
+        return new KeyedHash(source.of("0" + table), source.of("1" + table));
+    }
+
+    private static KeyedHash ofClock() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        return new KeyedHash(random.nextLong(), random.nextLong());
     }
 
     long of(String key) {

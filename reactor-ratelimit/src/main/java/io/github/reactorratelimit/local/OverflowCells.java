@@ -12,46 +12,49 @@ final class OverflowCells {
 
     private final Cell pristine;
     private final int count;
-    private final KeyedHash hash = KeyedHash.create();
-    private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable Cell>> cells = new AtomicReference<>();
+    private final AtomicReference<@Nullable Hashed> hashed = new AtomicReference<>();
+
+    private record Hashed(KeyedHash hash, AtomicReferenceArray<@Nullable Cell> cells) {
+
+        int indexOf(String key) {
+            return (int) hash.of(key) & (cells.length() - 1);
+        }
+    }
 
     /** @param count how many there are, a power of two */
     OverflowCells(Cell pristine, int count) {
         this.pristine = pristine;
         this.count = count;
+        KeyedHash.prepare();
     }
 
     /** The key's cell, null if no key ever needed it. */
     @Nullable
     Cell peek(String key) {
-        AtomicReferenceArray<@Nullable Cell> array = cells.get();
-        return array == null ? null : array.get(index(key));
+        Hashed all = hashed.get();
+        return all == null ? null : all.cells.get(all.indexOf(key));
     }
 
     /** The key's cell. */
     Cell get(String key) {
-        AtomicReferenceArray<@Nullable Cell> array = array();
-        int index = index(key);
-        Cell cell = array.get(index);
+        Hashed all = hashed();
+        int index = all.indexOf(key);
+        Cell cell = all.cells.get(index);
         if (cell != null) {
             return cell;
         }
         Cell created = pristine.copy();
-        Cell other = array.compareAndExchange(index, null, created);
+        Cell other = all.cells.compareAndExchange(index, null, created);
         return other == null ? created : other;
     }
 
-    private AtomicReferenceArray<@Nullable Cell> array() {
-        AtomicReferenceArray<@Nullable Cell> array = cells.get();
-        if (array != null) {
-            return array;
+    private Hashed hashed() {
+        Hashed all = hashed.get();
+        if (all != null) {
+            return all;
         }
-        AtomicReferenceArray<@Nullable Cell> created = new AtomicReferenceArray<>(count);
-        AtomicReferenceArray<@Nullable Cell> other = cells.compareAndExchange(null, created);
+        Hashed created = new Hashed(KeyedHash.create(), new AtomicReferenceArray<>(count));
+        Hashed other = hashed.compareAndExchange(null, created);
         return other == null ? created : other;
-    }
-
-    private int index(String key) {
-        return (int) hash.of(key) & (count - 1);
     }
 }

@@ -77,7 +77,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
         private @Nullable T held;
 
         /** The turn of the held element; written before HOLDING is entered. */
-        private @Nullable HeldTurn turn;
+        private @Nullable Turn<Decision> turn;
 
         /** Written before EMITTING_LAST is entered; null if upstream completed. */
         private @Nullable Throwable error;
@@ -126,11 +126,11 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
         }
 
         private void hold(T element, Mono<Decision> answer) {
-            HeldTurn next = new HeldTurn(this);
+            Turn<Decision> next = Turn.of(actual, this::answered, this::failed);
             held = element;
             turn = next;
             if (STATE.compareAndSet(this, State.IDLE, State.HOLDING)) {
-                answer.subscribe(next);
+                next.ask(answer);
             } else {
                 held = null;
                 discard(element);
@@ -230,7 +230,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
             }
         }
 
-        void answered(Decision decision) {
+        private void answered(Decision decision) {
             T element = takeHeld();
             if (element == null) {
                 asking.giveBack(decision);
@@ -242,7 +242,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
             }
         }
 
-        boolean failed(Throwable failure) {
+        private boolean failed(Throwable failure) {
             T element = takeHeld();
             if (element != null) {
                 upstream().cancel();
@@ -324,26 +324,6 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
         @Override
         boolean isEnded() {
             return state == State.ENDED;
-        }
-    }
-
-    private static final class HeldTurn extends Turn<Decision> {
-
-        private final OrderedSubscriber<?> parent;
-
-        HeldTurn(OrderedSubscriber<?> parent) {
-            super(parent.actual);
-            this.parent = parent;
-        }
-
-        @Override
-        void answered(Decision decision) {
-            parent.answered(decision);
-        }
-
-        @Override
-        boolean failed(Throwable failure) {
-            return parent.failed(failure);
         }
     }
 }

@@ -177,7 +177,7 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
             HeldElement<T> waiter = new HeldElement<>(this, this, element);
             if (holding.add(waiter)) {
                 lines.join(key, waiter);
-                answer.subscribe(waiter);
+                waiter.ask(answer);
             }
         }
 
@@ -202,7 +202,7 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
 
         @Override
         public void onError(Throwable failure) {
-            fail(failure);
+            fail(Objects.requireNonNull(failure, "failure"));
         }
 
         @Override

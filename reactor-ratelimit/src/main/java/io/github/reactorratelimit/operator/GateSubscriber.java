@@ -6,8 +6,6 @@ import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -49,8 +47,8 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
         this.gate = gate;
         this.asking = asking;
         this.question = leased
-                ? new Question<>(asking.acquireLease(), new GateTurn<>(actual, this::granted, this::failed))
-                : new Question<>(asking.acquire(), new GateTurn<>(actual, this::answered, this::failed));
+                ? new Question<>(asking.acquireLease(), Turn.of(actual, this::granted, this::failed))
+                : new Question<>(asking.acquire(), Turn.of(actual, this::answered, this::failed));
     }
 
     /** What the gate of a Flux and that of a Mono know. */
@@ -229,29 +227,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     private record Question<A>(Mono<A> answer, Turn<A> turn) {
 
         void ask() {
-            answer.subscribe(turn);
-        }
-    }
-
-    private static final class GateTurn<A> extends Turn<A> {
-
-        private final Consumer<A> onAnswer;
-        private final Predicate<Throwable> onFailure;
-
-        GateTurn(CoreSubscriber<?> actual, Consumer<A> onAnswer, Predicate<Throwable> onFailure) {
-            super(actual);
-            this.onAnswer = onAnswer;
-            this.onFailure = onFailure;
-        }
-
-        @Override
-        void answered(A answer) {
-            onAnswer.accept(answer);
-        }
-
-        @Override
-        boolean failed(Throwable failure) {
-            return onFailure.test(failure);
+            turn.ask(answer);
         }
     }
 }

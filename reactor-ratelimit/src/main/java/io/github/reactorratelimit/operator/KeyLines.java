@@ -26,4 +26,8 @@ final class KeyLines<T> {
             last.values().removeIf(HeldElement::wentAhead);
         }
     }
+
+    int size() {
+        return last.size();
+    }
 }

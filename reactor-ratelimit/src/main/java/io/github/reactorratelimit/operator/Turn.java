@@ -2,10 +2,14 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.RateLimitException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -30,6 +34,21 @@ abstract class Turn<A> implements CoreSubscriber<A>, Scannable {
         this.actual = actual;
     }
 
+    /** A turn that only passes on what it hears; {@code onFailure} tells whether anybody still waited. */
+    static <A> Turn<A> of(CoreSubscriber<?> actual, Consumer<A> onAnswer, Predicate<Throwable> onFailure) {
+        return new Turn<>(actual) {
+            @Override
+            void answered(A answer) {
+                onAnswer.accept(answer);
+            }
+
+            @Override
+            boolean failed(Throwable failure) {
+                return onFailure.test(failure);
+            }
+        };
+    }
+
     /** The limiter's answer, at most once. */
     abstract void answered(A answer);
 
@@ -39,6 +58,15 @@ abstract class Turn<A> implements CoreSubscriber<A>, Scannable {
      * @return false if nobody waits for this turn any more
      */
     abstract boolean failed(Throwable failure);
+
+    /**
+     * Asks the question. Through the general {@code subscribe}, which restores the subscriber's thread
+     * locals around the answer where automatic context propagation is on.
+     */
+    final void ask(Mono<A> question) {
+        Subscriber<A> self = this;
+        question.subscribe(self);
+    }
 
     final void cancel() {
         Operators.terminate(S, this);

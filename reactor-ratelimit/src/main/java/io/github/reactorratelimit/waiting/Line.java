@@ -1,10 +1,12 @@
 package io.github.reactorratelimit.waiting;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The line of one key: first in, first out. Everything that happens to it (somebody joins or leaves,
@@ -24,6 +26,8 @@ abstract class Line extends SerialWorker {
 
     /** The owner's. */
     final WaiterList waiters = new WaiterList();
+
+    private volatile @Nullable Throwable breakdown;
 
     /** Tells lines apart that the timer holds under the same time. */
     final long id;
@@ -51,6 +55,9 @@ abstract class Line extends SerialWorker {
 
     abstract long now();
 
+    /** Before anybody is looked at. */
+    void prepare() {}
+
     /** Takes a newcomer, who is the last of {@link #waiters} already, or sends it away. */
     abstract void admit(Waiter newcomer, long now);
 
@@ -65,11 +72,17 @@ abstract class Line extends SerialWorker {
         room.remove(this);
     }
 
-    /** False if the line has retired. */
+    /** False if the line has retired without seeing this waiter: its last owner may have been quicker than the poke. */
     final boolean join(Waiter waiter) {
         length.incrementAndGet();
         arrivals.offer(waiter);
-        return poke();
+        return poke() || !arrivals.remove(waiter);
+    }
+
+    /** Fails everyone who waits here, and nobody who comes later. */
+    final void breakDown(Throwable cause) {
+        breakdown = cause;
+        poke();
     }
 
     final void leave(Waiter waiter) {
@@ -99,9 +112,11 @@ abstract class Line extends SerialWorker {
 
     private void step() {
         long now = now();
+        prepare();
         for (Waiter waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
             if (waiter.linked) {
-                remove(waiter, false, WaitOutcome.CANCELLED);
+                unlink(waiter);
+                ended(waiter, false, WaitOutcome.CANCELLED);
                 left();
             }
         }
@@ -110,11 +125,14 @@ abstract class Line extends SerialWorker {
             if (waiter.isWaiting()) {
                 admit(waiter, now);
             } else {
-                remove(waiter, false, WaitOutcome.CANCELLED);
+                unlink(waiter);
+                ended(waiter, false, WaitOutcome.CANCELLED);
             }
         }
-        if (room.isClosed()) {
-            failAll(room.closedException());
+        Throwable cause = room.isClosed() ? room.closedException() : breakdown;
+        if (cause != null) {
+            breakdown = null;
+            failAll(cause);
         }
         long turn = serve(now);
         Waiter impatient = waiters.impatient();
@@ -135,15 +153,32 @@ abstract class Line extends SerialWorker {
 
     final void failAll(Throwable cause) {
         for (Waiter waiter = waiters.first(); waiter != null; waiter = waiters.first()) {
-            remove(waiter, waiter.fail(cause), WaitOutcome.CLOSED);
+            fail(waiter, cause, WaitOutcome.CLOSED);
         }
         left();
     }
 
-    /** Takes a member out. One that was told departs when its subscriber's code has run, one that left departs now. */
-    final void remove(Waiter waiter, boolean told, WaitOutcome outcome) {
+    final void fail(Waiter waiter, Throwable cause, WaitOutcome outcome) {
+        unlink(waiter);
+        ended(waiter, waiter.fail(cause), outcome);
+    }
+
+    /** Answers a member; false if it had left, and then what the decision took is still the caller's. */
+    final boolean answer(Waiter waiter, Decision decision) {
+        unlink(waiter);
+        boolean told = waiter.answer(decision);
+        ended(waiter, told, decision.allowed() ? WaitOutcome.GRANTED : WaitOutcome.DENIED);
+        return told;
+    }
+
+    /** Before a member is told: whoever is told and asks again at once must not stand in its own way. */
+    private void unlink(Waiter waiter) {
         waiters.remove(waiter);
         length.decrementAndGet();
+    }
+
+    /** One that was told departs when its subscriber's code has run, one that left departs now. */
+    private void ended(Waiter waiter, boolean told, WaitOutcome outcome) {
         room.recorder().waitEnded(told ? outcome : WaitOutcome.CANCELLED, now() - waiter.arrivedAt);
         if (!told) {
             room.departed();

@@ -75,6 +75,7 @@ final class RemoteLine extends Line {
         if (askAgain) {
             askAgain = false;
             notBefore = now;
+            denyWhoCannotOutlast(desk.pausedUntil(), now);
         }
         for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
             asking = false;
@@ -91,6 +92,18 @@ final class RemoteLine extends Line {
         }
         ask(head.permits);
         return Algorithm.UNKNOWN;
+    }
+
+    /** Those who cannot outlast a pause need not wait for its end to be denied. */
+    private void denyWhoCannotOutlast(long pausedUntil, long now) {
+        Waiter waiter = waiters.first();
+        while (waiter != null) {
+            Waiter following = waiter.next;
+            if (pausedUntil > waiter.notAfter) {
+                deny(waiter, now, pausedUntil);
+            }
+            waiter = following;
+        }
     }
 
     private void ask(long permits) {
@@ -113,7 +126,7 @@ final class RemoteLine extends Line {
         } else if (answer instanceof Throwable failure) {
             Waiter head = waiters.first();
             if (head != null) {
-                remove(head, head.fail(failure), WaitOutcome.DENIED);
+                fail(head, failure, WaitOutcome.DENIED);
             }
         }
     }
@@ -121,9 +134,7 @@ final class RemoteLine extends Line {
     private void grant(Decision decision) {
         Waiter head = waiters.first();
         while (head != null && head.permits == decision.permits()) {
-            boolean told = head.answer(decision);
-            remove(head, told, WaitOutcome.GRANTED);
-            if (told) {
+            if (answer(head, decision)) {
                 return;
             }
             head = waiters.first();
@@ -135,7 +146,7 @@ final class RemoteLine extends Line {
         long wait = denial.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
         Waiter head = waiters.first();
         if (head != null && head.permits == denial.permits() && wait > head.notAfter - now) {
-            remove(head, head.answer(denial), WaitOutcome.DENIED);
+            answer(head, denial);
             return;
         }
         long jitter = Math.min(wait / JITTER_SHARE, MAX_JITTER_NANOS);
@@ -145,6 +156,6 @@ final class RemoteLine extends Line {
     @Override
     void deny(Waiter waiter, long now, long grantedAt) {
         long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : grantedAt - now;
-        remove(waiter, waiter.answer(desk.deny(waiter.permits, retryAfter)), WaitOutcome.DENIED);
+        answer(waiter, desk.deny(waiter.permits, retryAfter));
     }
 }

@@ -52,7 +52,7 @@ class ImportsTest {
             "local", Set.of("LocalStore"),
             "micrometer", Set.of("MicrometerRecorder", "RateLimitMeter"),
             // Internal: a store in another package (local today, a shared one later) stands behind these.
-            "waiting", Set.of("WaitLines", "Desk"),
+            "waiting", Set.of("WaitLines", "Desk", "RemoteLines", "RemoteDesk"),
             // Internal: the steps that stores in other packages run, and replay.
             "algorithm",
                     Set.of(

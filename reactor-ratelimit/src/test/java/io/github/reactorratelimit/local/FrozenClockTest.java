@@ -6,6 +6,7 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.LongAdder;
 import org.junit.jupiter.api.Test;
@@ -19,7 +20,7 @@ class FrozenClockTest {
     private static final int ACQUIRES = 10_000_000;
     private static final long NOW = 1_234;
 
-    static java.util.List<RateLimitPolicy> policies() {
+    static List<RateLimitPolicy> policies() {
         return Tables.policies();
     }
 

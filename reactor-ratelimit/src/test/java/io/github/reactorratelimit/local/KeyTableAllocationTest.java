@@ -12,7 +12,10 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The allowed and the denied path of a key in the table allocate nothing where the state is a long. */
+/**
+ * The allowed and the denied path of a key in the table allocate nothing where the state is a long. The
+ * least of several measurements counts: the measuring bean itself allocates now and then.
+ */
 class KeyTableAllocationTest {
 
     private static final int CALLS = 200_000;
@@ -38,10 +41,13 @@ class KeyTableAllocationTest {
             allowed = debit(table, clock, permits);
         }
         assertThat(allowed).isBetween(CALLS / 10L, CALLS - CALLS / 10L);
-        long before = threads.getThreadAllocatedBytes(id);
-        debit(table, clock, permits);
-        long allocated = threads.getThreadAllocatedBytes(id) - before;
-        assertThat(allocated).as("bytes in %d calls", CALLS).isZero();
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 3; i++, clock += CALLS * STEP_NANOS) {
+            long before = threads.getThreadAllocatedBytes(id);
+            debit(table, clock, permits);
+            least = Math.min(least, threads.getThreadAllocatedBytes(id) - before);
+        }
+        assertThat(least).as("bytes in %d calls", CALLS).isZero();
     }
 
     private static long debit(KeyTable table, long from, long permits) {

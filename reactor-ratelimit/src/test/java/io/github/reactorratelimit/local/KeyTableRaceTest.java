@@ -153,6 +153,34 @@ class KeyTableRaceTest {
                 });
     }
 
+    /** A permit taken from the overflow cell while the key enters must not stay there beside those of its own cell. */
+    @Test
+    void enteringAgainstOverflowDebitKeepsPermitsInFlightInOnePlace() throws Exception {
+        KeyTable table = KeyTable.of(ConcurrencyLimit.of(BURST), Tables.CLOCK, 1, 1 << 16);
+        AtomicInteger granted = new AtomicInteger();
+        table.tryDebit("other", 0, 1);
+        Rounds.run(
+                ROUNDS,
+                round -> granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0),
+                round -> {
+                    table.refund("other", round, round, 1);
+                    granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0);
+                },
+                round -> {
+                    int holders = granted.getAndSet(0);
+                    assertThat(holders).as("holders in round %d", round).isLessThanOrEqualTo(1);
+                    if (holders == 1) {
+                        table.refund(KEY, round, round, 2);
+                    }
+                    assertThat(table.read(KEY, round, 1).remaining()).isEqualTo(BURST);
+                    assertThat(table.tryDebit("other", round, 1)).isZero();
+                    assertThat(table.tryDebit(KEY, round, BURST))
+                            .as("all free past the bound")
+                            .isZero();
+                    table.refund(KEY, round, round, BURST);
+                });
+    }
+
     /** Permits in flight, taken and released while the key moves between its own and its overflow cell. */
     @Test
     void permitsInFlightAreNeitherLostNorMade() throws Exception {

@@ -7,10 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Reading;
-import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -23,7 +22,7 @@ class KeyTableTest {
 
     private final KeyTable table = Tables.of(gcra(INTERVAL, BURST), 10);
 
-    static java.util.List<RateLimitPolicy> policies() {
+    static List<RateLimitPolicy> policies() {
         return Tables.smallPolicies();
     }
 
@@ -244,25 +243,5 @@ class KeyTableTest {
         small.reset(KEY, 1);
         small.charge(KEY, 1, 1);
         assertThat(small.read(KEY, 1, 1).remaining()).isOne();
-    }
-
-    @Test
-    void fullTableIsSweptAgainWhenTheFirstStateIsRefilled() {
-        KeyTable small = Tables.of(SlidingWindowLog.of(1, Duration.ofNanos(100)), 50);
-        for (int i = 0; i < 50; i++) {
-            small.tryDebit("old" + i, i, 1);
-        }
-        for (int i = 0; i < 1_000; i++) {
-            small.tryDebit("flood" + i, 99, 1);
-        }
-        assertThat(small.waitTicks("old0", 99, 1)).isEqualTo(1);
-        for (int i = 0; i < 50; i++) {
-            String key = "new" + i;
-            for (int j = 0; j < 3 && small.tryDebit(key, 100 + i, 1) != 0; j++) {}
-            assertThat(small.tryDebit("old" + i, 100 + i, 1))
-                    .as("served past the bound")
-                    .isZero();
-        }
-        assertThat(small.size()).isEqualTo(50);
     }
 }

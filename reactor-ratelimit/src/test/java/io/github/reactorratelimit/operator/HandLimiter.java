@@ -36,6 +36,7 @@ final class HandLimiter implements RateLimiter {
     private long returned;
     private long refundCalls;
     private boolean fastPath = true;
+    private boolean hearsCancel = true;
 
     HandLimiter(RateLimitPolicy policy, long available) {
         this.policy = policy;
@@ -52,6 +53,12 @@ final class HandLimiter implements RateLimiter {
         return this;
     }
 
+    /** Like a limiter whose grant is already on its way: cancelling comes too late. */
+    HandLimiter deafToCancel() {
+        hearsCancel = false;
+        return this;
+    }
+
     /** Adds permits, and signals on this thread whoever can go now, first come first served. */
     void add(long permits) {
         synchronized (this) {
@@ -65,7 +72,7 @@ final class HandLimiter implements RateLimiter {
     private boolean grantNext() {
         Waiter head;
         synchronized (this) {
-            if (waiters.isEmpty() || !take(waiters.get(0).permits)) {
+            if (waiters.isEmpty() || !debit(waiters.get(0).permits)) {
                 return false;
             }
             head = waiters.remove(0);
@@ -84,6 +91,16 @@ final class HandLimiter implements RateLimiter {
             }
         }
         waiter.answer(allowed);
+    }
+
+    /** Grants the waiter with this index, and leaves it to the caller when that reaches it. */
+    Runnable grantLater(int index) {
+        Waiter waiter;
+        synchronized (this) {
+            waiter = waiters.remove(index);
+            taken += waiter.permits;
+        }
+        return () -> waiter.answer(true);
     }
 
     /** Fails every waiter. */
@@ -113,7 +130,7 @@ final class HandLimiter implements RateLimiter {
         return refundCalls;
     }
 
-    private boolean take(long permits) {
+    private boolean debit(long permits) {
         if (available < permits) {
             return false;
         }
@@ -130,7 +147,7 @@ final class HandLimiter implements RateLimiter {
     @Override
     public synchronized boolean tryAcquireNow(String key, long permits) {
         check(key, permits);
-        return fastPath && waiters.isEmpty() && HandLimiter.this.take(permits);
+        return fastPath && waiters.isEmpty() && debit(permits);
     }
 
     @Override
@@ -152,7 +169,7 @@ final class HandLimiter implements RateLimiter {
                 actual.onSubscribe(waiter);
                 boolean allowed;
                 synchronized (HandLimiter.this) {
-                    allowed = waiters.isEmpty() && HandLimiter.this.take(permits);
+                    allowed = waiters.isEmpty() && debit(permits);
                     if (!allowed && !maxWait.isZero()) {
                         if (!waiter.answered.get()) {
                             waiters.add(waiter);
@@ -289,7 +306,7 @@ final class HandLimiter implements RateLimiter {
 
         @Override
         public void cancel() {
-            if (answered.compareAndSet(false, true)) {
+            if (hearsCancel && answered.compareAndSet(false, true)) {
                 synchronized (HandLimiter.this) {
                     for (Iterator<Waiter> each = waiters.iterator(); each.hasNext(); ) {
                         if (each.next() == this) {

@@ -1,0 +1,24 @@
+package io.github.reactorratelimit.operator;
+
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
+
+import org.reactivestreams.Publisher;
+import org.testng.annotations.Test;
+import reactor.core.publisher.Flux;
+
+/** Every other element is dropped. */
+@Test
+public class DroppingTckTest extends OperatorTck {
+
+    @Override
+    Publisher<Long> limit(Flux<Long> source) {
+        return source.transform(limitRate(
+                Alternation.limiter(),
+                spec -> spec.key(Alternation::everyOtherIsDenied).drop()));
+    }
+
+    @Override
+    long sourceElements(long passing) {
+        return passing > Long.MAX_VALUE / 2 ? Long.MAX_VALUE : 2 * passing;
+    }
+}

@@ -1,0 +1,21 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import org.reactivestreams.Subscriber;
+import org.testng.annotations.Test;
+import reactor.core.CoreSubscriber;
+
+@Test
+public class OrderedSubscriberTckTest extends SubscriberTck {
+
+    @Override
+    Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking) {
+        return new FluxLimitOrdered.OrderedSubscriber<>(downstream, asking, new Denial.Fail<>());
+    }
+
+    @Override
+    RateLimiter limiter() {
+        return RateLimiter.of(TokenBucket.perSecond(10_000).withBurst(1));
+    }
+}

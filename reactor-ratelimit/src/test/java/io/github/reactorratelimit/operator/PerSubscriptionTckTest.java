@@ -1,0 +1,21 @@
+package io.github.reactorratelimit.operator;
+
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import org.reactivestreams.Publisher;
+import org.testng.annotations.Test;
+import reactor.core.publisher.Flux;
+
+/** The subscription waits for its permit. */
+@Test
+public class PerSubscriptionTckTest extends OperatorTck {
+
+    @Override
+    Publisher<Long> limit(Flux<Long> source) {
+        RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1_000).withBurst(1));
+        limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
+        return source.transform(limitRate(limiter, LimitSpec::perSubscription));
+    }
+}
