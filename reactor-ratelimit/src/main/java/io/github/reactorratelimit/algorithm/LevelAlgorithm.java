@@ -3,7 +3,7 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
- * The steps of the policies that a {@link Meter} measures.
+ * The steps of the policies that a {@link Meter} measures. Twin of level.lua: change both, or neither.
  *
  * @param fresh what a key that was never seen owes: nothing, or the tokens that were missing at the start
  */

@@ -11,7 +11,7 @@ import java.time.Duration;
  * must keep the rate within 0.1 %.
  *
  * <p>The deficit of a key never exceeds {@link #mostParts}: a clock that went back by years counts as an
- * empty bucket.
+ * empty bucket. Twin of level.lua: change both, or neither.
  */
 abstract class Meter {
 

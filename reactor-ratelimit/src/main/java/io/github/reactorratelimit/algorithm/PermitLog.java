@@ -7,7 +7,8 @@ import java.util.List;
 /**
  * Permits by the tick at which they were granted, oldest first; immutable. Adding copies only the
  * youngest chunk: the full ones are shared. What has expired when permits are added is gone for good, also
- * if those are given back and the clock goes back: so what a log holds never depends on its chunks.
+ * if those are given back and the clock goes back: so what a log holds never depends on its chunks. Twin
+ * of sliding_log.lua: change both, or neither.
  */
 final class PermitLog {
 

@@ -4,7 +4,7 @@ import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.FixedWindow.Alignment;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 
-/** Where windows start and end. */
+/** Where windows start and end. Twin of fixed_window.lua: change both, or neither. */
 interface WindowGrid {
 
     /**

@@ -98,6 +98,17 @@ class BackwardClockTest {
     }
 
     @Test
+    void bucketThatOwesNothingFarAheadIsEmptyAndFillsInItsFillTime() {
+        LevelAlgorithm bucket =
+                (LevelAlgorithm) Algorithms.of(TokenBucket.perSecond(10), new Clock(Tick.MICROSECOND, 0, 0));
+        Level debited = bucket.debit(bucket.fresh(), 10_000_000_000L, 3);
+        Level givenBack = bucket.refund(debited, 10_000_000_000L, 10_000_000_000L, 3);
+        Level rebased = bucket.rebase(givenBack, 0);
+        assertThat(bucket.resetTicks(rebased, 0)).isEqualTo(1_000_000);
+        assertThat(bucket.remaining(rebased, 1_000_000)).isEqualTo(10);
+    }
+
+    @Test
     void windowOneAheadIsKept() {
         FixedWindow policy = FixedWindow.of(10, Duration.ofSeconds(1));
         Algorithm<?> algorithm = Algorithms.of(policy, new Clock(Tick.MICROSECOND, 0, 0));
@@ -124,6 +135,14 @@ class BackwardClockTest {
         assertThat(log.refund(state, 990, 990, 1))
                 .as("moved stamp: nothing comes back")
                 .isSameAs(state);
+    }
+
+    @Test
+    void logEntryThatExpiredBeforeADebitStaysGoneWhenTheDebitIsGivenBack() {
+        LogAlgorithm log = new LogAlgorithm(SlidingWindowLog.of(5, Duration.ofNanos(100)), 100);
+        PermitLog state = log.debit(log.debit(log.debit(log.fresh(), 0, 1), 60, 1), 110, 1);
+        PermitLog givenBack = log.refund(state, 110, 110, 1);
+        assertThat(log.remaining(givenBack, 70)).isEqualTo(4);
     }
 
     @Test

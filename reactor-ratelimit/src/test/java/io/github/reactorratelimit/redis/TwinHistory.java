@@ -134,6 +134,7 @@ final class TwinHistory {
             case 8, 9, 10, 11, 12, 13, 14, 15 -> random.nextLong(2 * lastReset + 2);
             case 16, 17, 18, 19, 20, 21, 22, 23 -> random.nextLong(lastReset / 8 + 2);
             case 24, 25, 26, 27 -> random.nextInt(4);
+            case 28, 29 -> -1 - random.nextInt(2);
             default -> 0;
         };
     }
