@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -50,14 +51,58 @@ final class DefaultRateLimiter implements RateLimiter {
     @Override
     public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
         long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
-        return plain(key, permits, (name, policy) -> await(name, policy, permits, maxWaitNanos));
+        return resolver == null
+                ? plain(key, permits, (name, policy) -> await(name, policy, permits, maxWaitNanos))
+                : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::refuseConcurrency);
     }
 
     private Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return recorded(Mono.deferContextual(context -> awaitOrEvaluate(
+                key, policy, permits, Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context))))));
+    }
+
+    private Mono<Decision> awaitOrEvaluate(String key, RateLimitPolicy policy, long permits, long waitNanos) {
+        return waitNanos <= 0 ? state.evaluate(key, policy, permits) : state.await(key, policy, permits, waitNanos);
+    }
+
+    /**
+     * Like {@link #await}, where the policy may have to be looked up first: that time counts towards the
+     * wait. Who does not want to wait at all, with a {@code maxWait} of zero, does wait for the policy, as
+     * in {@link #tryAcquire}: without it there is no answer.
+     */
+    private Mono<Decision> lookUpAndAwait(
+            PolicyResolver policies, String key, long permits, long maxWaitNanos, Consumer<RateLimitPolicy> check) {
+        Checks.asked(permits);
+        String name = Keys.normalise(key);
         return recorded(Mono.deferContextual(context -> {
-            long wait = Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context)));
-            return wait <= 0 ? state.evaluate(key, policy, permits) : state.await(key, policy, permits, wait);
+            long arrivedNanos = settings.scheduler().now(TimeUnit.NANOSECONDS);
+            long deadline = untilDeadline(RateLimitContext.deadlineNanos(context));
+            long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
+            return policies.resolveWithin(name, within).flatMap(found -> {
+                long left = leftOf(within, arrivedNanos);
+                if (found.isEmpty() || (within > 0 && left <= 0)) {
+                    return Mono.just(denyUnknown(permits));
+                }
+                RateLimitPolicy policy = found.get();
+                check.accept(policy);
+                return permits > policy.capacity()
+                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                        : awaitOrEvaluate(name, policy, permits, Math.min(left, maxWaitNanos));
+            });
         }));
+    }
+
+    private long leftOf(long nanos, long sinceNanos) {
+        return nanos == LimiterState.UNBOUNDED
+                ? nanos
+                : nanos - (settings.scheduler().now(TimeUnit.NANOSECONDS) - sinceNanos);
+    }
+
+    /** Denied before the key's policy was known. */
+    private Decision denyUnknown(long permits) {
+        RateLimitPolicy own = settings.policy();
+        return Decision.deny(
+                own, permits, new Decision.Quota(own.capacity(), 0, Decision.Quota.UNKNOWN), Decision.Quota.UNKNOWN);
     }
 
     private long untilDeadline(OptionalLong deadlineNanos) {
@@ -79,7 +124,7 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Void> pause(String key, Duration duration) {
-        Nanos.ofWait("duration", duration);
+        Nanos.requireWait("duration", duration);
         return withPolicy(Keys.normalise(key), (name, policy) -> state.pause(name, policy, duration));
     }
 
@@ -102,18 +147,19 @@ final class DefaultRateLimiter implements RateLimiter {
     @Override
     public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
         long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
-        return asking(key, permits, (name, policy) -> {
+        Mono<Decision> answer = resolver == null
+                ? asking(key, permits, (name, policy) -> {
                     requireConcurrency(policy);
                     return await(name, policy, permits, maxWaitNanos);
                 })
-                .handle((decision, sink) -> {
-                    if (decision.allowed()) {
-                        sink.next(new HeldLease(
-                                decision, giveBack(decision.debit().orElseThrow())));
-                    } else {
-                        sink.error(new RateLimitExceededException(decision));
-                    }
-                });
+                : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::requireConcurrency);
+        return answer.handle((decision, sink) -> {
+            if (decision.allowed()) {
+                sink.next(new HeldLease(decision, giveBack(decision.debit().orElseThrow())));
+            } else {
+                sink.error(new RateLimitExceededException(decision));
+            }
+        });
     }
 
     private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}

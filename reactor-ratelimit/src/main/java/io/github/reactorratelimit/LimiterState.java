@@ -8,7 +8,8 @@ import reactor.core.publisher.Mono;
  * normalised by the caller, the limiter; permits lie between 1 and the policy's capacity.
  *
  * <p>Every method is non-blocking, does nothing before subscription, and asks anew on each one.
- * After {@link #close()} everything signals {@link RateLimiterClosedException}.
+ * After {@link #close()} every Mono signals {@link RateLimiterClosedException}, but for {@link #refund},
+ * which still gives back, and {@code close} itself; {@link #tryAcquireNow} returns false.
  */
 public interface LimiterState {
 
@@ -28,7 +29,8 @@ public interface LimiterState {
     /**
      * Waits in line for the permits. Denied at once, at no cost, if the line is full or the wait is known
      * to exceed {@code maxWaitNanos} ({@link #UNBOUNDED} for no limit), and later if it becomes too long.
-     * A granted waiter is signalled on the limiter's scheduler, not on the thread that grants. Cancelling
+     * A granted waiter is signalled on the {@linkplain LimiterSettings#callbacks() scheduler for callbacks},
+     * not on the thread that grants. Cancelling
      * leaves the line at once and returns what was granted but not yet delivered.
      */
     Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos);

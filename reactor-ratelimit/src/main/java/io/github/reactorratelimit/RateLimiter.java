@@ -97,7 +97,11 @@ public interface RateLimiter extends Disposable {
 
     /**
      * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link
-     * RateLimitExceededException} if denied. A lease that was granted to a cancelled subscriber is released.
+     * RateLimitExceededException} if denied. A subscriber that cancels before the lease is delivered to it
+     * holds nothing. Once delivered it must be released by whoever has it: an operator in between that drops
+     * it, such as {@code acquireLease(…).timeout(…)} at the last moment, loses it. {@link #use}, or {@code
+     * Flux.usingWhen(acquireLease(…), work, Lease::release)}, releases in every case; {@code maxWait} bounds
+     * the wait without a {@code timeout}.
      */
     Mono<Lease> acquireLease(String key, long permits, Duration maxWait);
 

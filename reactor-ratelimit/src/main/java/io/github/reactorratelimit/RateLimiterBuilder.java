@@ -77,8 +77,15 @@ public final class RateLimiterBuilder {
 
     /**
      * A policy per key: VIPs, tiers, plans from a database. An empty Mono means the limiter's own policy;
-     * an error, or no answer within 5 seconds, fails the request, and nothing is taken. Answers are kept for {@code cacheFor}, for at most
-     * 100 000 keys. What a key spent is carried over when its policy changes.
+     * an error, or no answer within 5 seconds, fails the request, and nothing is taken. The time it takes
+     * counts towards {@code maxWait} and the deadline: when they are over, the request is denied. A {@code
+     * maxWait} of zero waits for the policy, and for nothing else.
+     *
+     * <p>Those who ask for one key at the same time share a look-up, made with the Context of the first.
+     * Answers are kept for {@code cacheFor}, for at most 100 000 keys. When the policy of one of these
+     * changes, what the key spent is carried over; of a key beyond them, or one that gave way to another
+     * after {@code cacheFor}, it is not. A {@link ConcurrencyLimit} other than the limiter's own policy is
+     * refused with an {@link IllegalStateException}: permits in flight cannot be carried over.
      */
     public RateLimiterBuilder policyPerKey(
             Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver, Duration cacheFor) {

@@ -347,7 +347,7 @@ public abstract class RateLimiterContract {
     }
 
     @Test
-    void policyPerKeyIsAskedForOnceAndCarriesWhatWasSpent() {
+    void policyPerKeyIsAskedForOnceAndDecides() {
         AtomicInteger lookUps = new AtomicInteger();
         RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(2))
                 .store(store())

@@ -22,7 +22,7 @@ public final class LocalStore implements RateLimitStore {
         this.maxKeys = maxKeys;
     }
 
-    /** A store for {@value #DEFAULT_MAX_KEYS} keys per limiter. */
+    /** A store for {@value #DEFAULT_MAX_KEYS} keys per limiter and policy. */
     public static LocalStore create() {
         return withMaxKeys(DEFAULT_MAX_KEYS);
     }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.operator;
 
+import io.github.reactorratelimit.RateLimitException;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +67,20 @@ abstract class ElementSubscriber<T> implements CoreSubscriber<T>, Subscription, 
 
     final void discard(T element) {
         Operators.onDiscard(element, currentContext());
+    }
+
+    /** For an element in whose place another is emitted, or itself after all. */
+    final void discardUnlessSame(T element, T emitted) {
+        if (element != emitted) {
+            discard(element);
+        }
+    }
+
+    /** For a failure that comes too late: a limiter that denies or closes after the subscriber left has nobody to tell. */
+    final void dropUnlessFromLimiter(Throwable failure) {
+        if (!(failure instanceof RateLimitException)) {
+            Operators.onErrorDropped(failure, currentContext());
+        }
     }
 
     @Override

@@ -276,6 +276,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
                 discard(element);
                 moveOn(false);
             } else {
+                discardUnlessSame(element, other);
                 actual.onNext(other);
                 moveOn(true);
             }
@@ -286,7 +287,7 @@ final class FluxLimitOrdered<T> extends FluxOperator<T, T> {
             discard(element);
             State left = leave(State.ENDED);
             if (left == State.CANCELLED) {
-                Operators.onErrorDropped(failure, currentContext());
+                dropUnlessFromLimiter(failure);
             } else if (left == State.EMITTING_LAST && error != null) {
                 actual.onError(Exceptions.addSuppressed(failure, error));
             } else {

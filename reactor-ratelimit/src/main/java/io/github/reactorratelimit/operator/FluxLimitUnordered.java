@@ -8,8 +8,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
-import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxOperator;
@@ -59,8 +57,7 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
 
         private final int maxHeld;
 
-        /** Every held element, so that a cancel or an error reaches all of them. */
-        private final Disposable.Composite holding = Disposables.composite();
+        private final HeldElements<T> holding = new HeldElements<>();
 
         private final KeyLines<T> lines;
 
@@ -193,16 +190,25 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
         }
 
         private void fail(Throwable failure) {
-            if (cancelled || ended || !error.compareAndSet(null, failure)) {
-                Operators.onErrorDropped(failure, currentContext());
-            } else {
-                drain();
+            if (!endsWith(failure)) {
+                dropUnlessFromLimiter(failure);
             }
+        }
+
+        /** False if the stream is over already, or about to end with another error. */
+        private boolean endsWith(Throwable failure) {
+            if (cancelled || ended || !error.compareAndSet(null, failure)) {
+                return false;
+            }
+            drain();
+            return true;
         }
 
         @Override
         public void onError(Throwable failure) {
-            fail(Objects.requireNonNull(failure, "failure"));
+            if (!endsWith(Objects.requireNonNull(failure, "failure"))) {
+                Operators.onErrorDropped(failure, currentContext());
+            }
         }
 
         @Override
@@ -300,6 +306,7 @@ final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
                 discard(element);
                 outstanding.decrementAndGet();
             } else {
+                discardUnlessSame(element, other);
                 emit(other);
             }
         }

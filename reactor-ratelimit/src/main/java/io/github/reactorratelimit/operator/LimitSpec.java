@@ -144,7 +144,7 @@ public final class LimitSpec<T> {
 
     /**
      * A denied element is replaced, for a Flux that is limited per element. Never waits unless {@link
-     * #maxWait} is given.
+     * #maxWait} is given. The denied element goes to the discard hook, unless it is what is returned.
      */
     public LimitSpec<T> fallback(BiFunction<? super T, ? super Decision, ? extends T> fallback) {
         return withDenial(new Denial.Replace<>(Objects.requireNonNull(fallback, "fallback")));

@@ -27,8 +27,9 @@ import reactor.core.publisher.Mono;
  * is not supported: limit before {@code parallel()} or after {@code sequential()}.
  *
  * <p>Nothing happens before subscription, and each subscription asks again ({@code retry}, {@code
- * repeat}). A permit that is there is used on the thread that asks; after a wait signals come on a thread
- * of the limiter's scheduler. Cancelling leaves the line and gives back what was granted and not used.
+ * repeat}). A permit that is there is used on the thread that asks; after a wait signals come on {@code
+ * Schedulers.boundedElastic()}, or on the scheduler the limiter was {@linkplain
+ * io.github.reactorratelimit.RateLimiterBuilder#scheduler given}. Cancelling leaves the line and gives back what was granted and not used.
  * An element that is held when the stream is cancelled or fails goes to the discard hook; an error from
  * upstream does not wait behind it. What can never be allowed is an error at once.
  *

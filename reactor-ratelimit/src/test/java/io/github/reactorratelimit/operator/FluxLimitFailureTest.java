@@ -110,6 +110,18 @@ class FluxLimitFailureTest {
     }
 
     @Test
+    void elementThatAFallbackReplacesIsDiscardedUnlessItIsTheSame() {
+        StepVerifier.create(limited(
+                        source.flux(),
+                        spec -> spec.fallback((element, decision) -> element.equals("a") ? "instead" : element)))
+                .then(() -> source.next("a", "b"))
+                .expectNext("instead", "b")
+                .then(source::complete)
+                .verifyComplete();
+        assertThat(discarded).containsExactly("a");
+    }
+
+    @Test
     void fallbackThatReturnsNullEndsTheStream() {
         StepVerifier.create(limited(source.flux(), spec -> spec.fallback((element, decision) -> null)))
                 .then(() -> source.next("a"))

@@ -109,6 +109,23 @@ class OperatorRaceTest {
         }
     }
 
+    /** Nobody is left to tell of the denial, and nothing is wrong: it is not dropped as an error either. */
+    @ParameterizedTest
+    @EnumSource
+    void cancelAgainstDenial(Mode mode) {
+        try (RaceLanes lanes = lanes("cancel against denial, " + mode).prepare(Lane::takePermit)) {
+            lanes.run(
+                    OTHER_ROUNDS,
+                    lane -> lane.subscribe(spec -> mode.spec.apply(spec).maxWait(Duration.ofNanos(1))),
+                    lane -> lane.probe.cancel(),
+                    lane -> lane.probe.upstream.onNext(1),
+                    lane -> {
+                        check(lane.probe.discarded.get() == 1 && lane.probe.failed.get() <= 1, lane.probe);
+                        return lane.probe.failed.get() == 0;
+                    });
+        }
+    }
+
     @ParameterizedTest
     @EnumSource
     void cancelAgainstComplete(Mode mode) {
