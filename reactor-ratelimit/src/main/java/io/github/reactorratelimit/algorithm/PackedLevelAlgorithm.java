@@ -74,7 +74,7 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
         if (state == fresh) {
             return meter.deficitParts(start.at(), start.parts(), now);
         }
-        return Math.min(Math.max(0, ahead(state, now)), meter.mostParts);
+        return Math.max(0, ahead(state, now));
     }
 
     private long ahead(long state, long now) {

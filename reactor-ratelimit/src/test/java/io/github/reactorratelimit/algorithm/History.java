@@ -158,6 +158,12 @@ final class History<S> {
         if (wait != Algorithm.UNKNOWN) {
             same("wait when it has passed", algorithm.waitTicks(state, now + wait, permits), 0);
             same("wait one tick before", algorithm.waitTicks(state, now + wait - 1, permits), 1);
+            long earlier = now - 1 - random.nextLong(2 * scenario.recoverTicks());
+            long longer = wait + (now - earlier);
+            same("wait asked earlier", algorithm.waitTicks(state, earlier, permits), longer);
+            if (packed != null) {
+                same("packed wait asked earlier", packed.waitTicks(packedState, earlier, permits), longer);
+            }
             promised = now + wait;
             promisedPermits = permits;
         }
