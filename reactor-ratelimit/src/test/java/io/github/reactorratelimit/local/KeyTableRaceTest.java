@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.local;
 
 import static io.github.reactorratelimit.local.Tables.KEY;
+import static io.github.reactorratelimit.local.Tables.at;
 import static io.github.reactorratelimit.local.Tables.gcra;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -115,7 +116,7 @@ class KeyTableRaceTest {
         table.tryDebit(KEY, start(0), 2);
         Rounds.run(
                 ROUNDS,
-                round -> table.refund(KEY, start(round) + 1, start(round), 2),
+                round -> table.refund(KEY, at(start(round) + 1), start(round), 2),
                 round -> {
                     table.reset(KEY, start(round) + 1);
                     granted.addAndGet(debit(table, start(round) + 1, BURST));
@@ -137,7 +138,7 @@ class KeyTableRaceTest {
         Rounds.run(
                 ROUNDS,
                 round -> {
-                    table.refund(KEY, start(round), start(round - 1), 2);
+                    table.refund(KEY, at(start(round)), start(round - 1), 2);
                     granted.addAndGet(debit(table, start(round), 1));
                 },
                 round -> {
@@ -163,21 +164,21 @@ class KeyTableRaceTest {
                 ROUNDS,
                 round -> granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0),
                 round -> {
-                    table.refund("other", round, round, 1);
+                    table.refund("other", at(round), round, 1);
                     granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0);
                 },
                 round -> {
                     int holders = granted.getAndSet(0);
                     assertThat(holders).as("holders in round %d", round).isLessThanOrEqualTo(1);
                     if (holders == 1) {
-                        table.refund(KEY, round, round, 2);
+                        table.refund(KEY, at(round), round, 2);
                     }
                     assertThat(table.read(KEY, round, 1).remaining()).isEqualTo(BURST);
                     assertThat(table.tryDebit("other", round, 1)).isZero();
                     assertThat(table.tryDebit(KEY, round, BURST))
                             .as("all free past the bound")
                             .isZero();
-                    table.refund(KEY, round, round, BURST);
+                    table.refund(KEY, at(round), round, BURST);
                 });
     }
 
@@ -194,7 +195,7 @@ class KeyTableRaceTest {
                     most.accumulateAndGet(held.addAndGet(2), Math::max);
                     granted.incrementAndGet();
                     held.addAndGet(-2);
-                    table.refund(KEY, round, round, 2);
+                    table.refund(KEY, at(round), round, 2);
                 }
             }
         };
@@ -206,7 +207,7 @@ class KeyTableRaceTest {
                         boolean other = table.tryDebit("other", round, 1) == 0;
                         useKey.run(round);
                         if (other) {
-                            table.refund("other", round, round, 1);
+                            table.refund("other", at(round), round, 1);
                         }
                     }
                 },

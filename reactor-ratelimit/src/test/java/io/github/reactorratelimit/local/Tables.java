@@ -18,6 +18,7 @@ import io.github.reactorratelimit.algorithm.Tick;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Random;
+import java.util.function.LongSupplier;
 
 /** What the tests of the key table share. */
 final class Tables {
@@ -30,6 +31,11 @@ final class Tables {
 
     static KeyTable of(RateLimitPolicy policy, int maxKeys) {
         return KeyTable.of(policy, CLOCK, maxKeys);
+    }
+
+    /** A clock that stands at this time. */
+    static LongSupplier at(long time) {
+        return () -> time;
     }
 
     /** One permit at a time, each back after so many ticks, so many at once. */
