@@ -11,6 +11,7 @@ import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,7 +39,7 @@ class NeverLaxerTest {
     @ParameterizedTest
     @MethodSource("policies")
     void keyIsNeverAllowedWhatItsPolicyAloneWouldDeny(RateLimitPolicy policy) {
-        Random random = Tables.random("never laxer, " + policy);
+        Random random = new Random(Seeds.of("never laxer, " + policy));
         long allowed = 0;
         long past = 0;
         for (int i = 0; i < HISTORIES; i++) {
@@ -141,7 +142,7 @@ class NeverLaxerTest {
 
     @Test
     void permitsInFlightAreNeverLost() {
-        Random random = Tables.random("permits in flight");
+        Random random = new Random(Seeds.of("permits in flight"));
         for (int i = 0; i < HISTORIES; i++) {
             History<?> history = new History<>(Algorithms.of(ConcurrencyLimit.of(5), Tables.CLOCK), random);
             history.run();
@@ -168,7 +169,7 @@ class NeverLaxerTest {
     @MethodSource("phasedPolicies")
     void windowsThatStartAtTheFirstRequestKeepTheirWorstCase(RateLimitPolicy policy) {
         WorstCase worst = WorstCase.of(policy);
-        Random random = Tables.random("worst case, " + policy);
+        Random random = new Random(Seeds.of("worst case, " + policy));
         long most = 0;
         for (int i = 0; i < 4 * HISTORIES; i++) {
             KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1);
