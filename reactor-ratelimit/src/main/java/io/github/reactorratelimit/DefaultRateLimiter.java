@@ -147,6 +147,11 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     @Override
+    public boolean isDisposed() {
+        return state.isClosed();
+    }
+
+    @Override
     public String toString() {
         return "RateLimiter '" + name() + "' of " + policy();
     }

@@ -50,4 +50,7 @@ public interface LimiterState {
 
     /** Ends every wait with an error, then completes; any number of calls close once. */
     Mono<Void> close();
+
+    /** Whether it was closed, or had to close itself because its scheduler was disposed. */
+    boolean isClosed();
 }

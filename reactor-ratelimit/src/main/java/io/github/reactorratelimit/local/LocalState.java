@@ -68,10 +68,9 @@ final class LocalState implements LimiterState {
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> {
+        return Mono.defer(() -> {
             KeyDesk desk = new KeyDesk(key, policy, table(policy));
-            long now = clock.now();
-            return desk.mustWait(now) ? desk.denyInLine(now, permits) : desk.debit(now, permits);
+            return lines.atOnce(desk, () -> desk.evaluate(permits));
         });
     }
 
@@ -122,13 +121,15 @@ final class LocalState implements LimiterState {
 
     @Override
     public Mono<Void> refund(Debit debit) {
-        return Mono.fromRunnable(() -> giveBack(debit));
+        return Mono.fromRunnable(() -> {
+            giveBack(debit);
+            settings.recorder().refunded(debit.permits());
+        });
     }
 
     private void giveBack(Debit debit) {
         table(debit.policy()).refund(debit.key(), clock::now, debit.atTick(), debit.permits());
-        settings.recorder().refunded(debit.permits());
-        lines.poke(debit.key());
+        lines.permitsCameBack(debit.key());
     }
 
     @Override
@@ -161,6 +162,11 @@ final class LocalState implements LimiterState {
         return lines.close();
     }
 
+    @Override
+    public boolean isClosed() {
+        return lines.isClosed();
+    }
+
     /** One key under one policy, as the lines see it. */
     private final class KeyDesk implements Desk {
 
@@ -189,7 +195,12 @@ final class LocalState implements LimiterState {
             return pauses.endOf(key);
         }
 
-        boolean mustWait(long now) {
+        Decision evaluate(long permits) {
+            long now = clock.now();
+            return mustWait(now) ? denyInLine(now, permits) : debit(now, permits);
+        }
+
+        private boolean mustWait(long now) {
             return pauses.isPaused(key, now) || lines.hasWaiters(key);
         }
 

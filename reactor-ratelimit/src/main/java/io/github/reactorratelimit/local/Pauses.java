@@ -9,9 +9,12 @@ final class Pauses {
     /** The end of a pause that never was. */
     static final long NOT_PAUSED = Long.MIN_VALUE;
 
-    private static final int SWEEP_ABOVE = 1_000;
+    private static final int FIRST_SWEEP_ABOVE = 1_000;
 
     private final Map<String, Long> ends = new ConcurrentHashMap<>();
+
+    /** Doubles with what is left after a sweep, so that sweeps cost little per pause. */
+    private volatile int sweepAbove = FIRST_SWEEP_ABOVE;
 
     long endOf(String key) {
         return ends.isEmpty() ? NOT_PAUSED : ends.getOrDefault(key, NOT_PAUSED);
@@ -26,8 +29,9 @@ final class Pauses {
             ends.remove(key);
             return;
         }
-        if (ends.size() > SWEEP_ABOVE) {
+        if (ends.size() > sweepAbove) {
             ends.values().removeIf(end -> end <= now);
+            sweepAbove = Math.max(FIRST_SWEEP_ABOVE, 2 * ends.size());
         }
         ends.put(key, until);
     }

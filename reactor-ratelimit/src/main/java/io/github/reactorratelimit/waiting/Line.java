@@ -6,6 +6,7 @@ import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The line of one key: first in, first out. Everything that happens to it (somebody joins or leaves,
@@ -25,6 +26,8 @@ abstract class Line extends SerialWorker {
 
     /** The owner's. */
     final WaiterList waiters = new WaiterList();
+
+    private volatile @Nullable Throwable breakdown;
 
     /** Tells lines apart that the timer holds under the same time. */
     final long id;
@@ -52,6 +55,9 @@ abstract class Line extends SerialWorker {
 
     abstract long now();
 
+    /** Before anybody is looked at. */
+    void prepare() {}
+
     /** Takes a newcomer, who is the last of {@link #waiters} already, or sends it away. */
     abstract void admit(Waiter newcomer, long now);
 
@@ -66,11 +72,17 @@ abstract class Line extends SerialWorker {
         room.remove(this);
     }
 
-    /** False if the line has retired. */
+    /** False if the line has retired without seeing this waiter: its last owner may have been quicker than the poke. */
     final boolean join(Waiter waiter) {
         length.incrementAndGet();
         arrivals.offer(waiter);
-        return poke();
+        return poke() || !arrivals.remove(waiter);
+    }
+
+    /** Fails everyone who waits here, and nobody who comes later. */
+    final void breakDown(Throwable cause) {
+        breakdown = cause;
+        poke();
     }
 
     final void leave(Waiter waiter) {
@@ -100,6 +112,7 @@ abstract class Line extends SerialWorker {
 
     private void step() {
         long now = now();
+        prepare();
         for (Waiter waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
             if (waiter.linked) {
                 unlink(waiter);
@@ -116,8 +129,10 @@ abstract class Line extends SerialWorker {
                 ended(waiter, false, WaitOutcome.CANCELLED);
             }
         }
-        if (room.isClosed()) {
-            failAll(room.closedException());
+        Throwable cause = room.isClosed() ? room.closedException() : breakdown;
+        if (cause != null) {
+            breakdown = null;
+            failAll(cause);
         }
         long turn = serve(now);
         Waiter impatient = waiters.impatient();

@@ -15,26 +15,22 @@ import reactor.core.scheduler.Scheduler;
  * Wakes the lines of a limiter at their times with one pending task, armed for the earliest of them
  * against absolute time, so that lateness never adds up.
  */
-final class LineTimer extends SerialWorker implements Runnable {
+final class LineTimer extends SerialWorker {
 
     private final Scheduler scheduler;
     private final Runnable onSchedulerGone;
-    private final DisposalWatch watch;
 
     private final Queue<Line> changed = new ConcurrentLinkedQueue<>();
-    private volatile boolean fired;
 
-    /** Owned by whoever works off the mailbox, as are the two fields below. */
+    /** Owned by whoever works off the mailbox, as is the field below. */
     private final TreeSet<Line> held =
             new TreeSet<>(Comparator.<Line>comparingLong(line -> line.heldAt).thenComparingLong(line -> line.id));
 
-    private long armedAt = Algorithm.UNKNOWN;
-    private @Nullable Disposable armed;
+    private @Nullable Alarm alarm;
 
     LineTimer(Scheduler scheduler, Runnable onSchedulerGone) {
         this.scheduler = scheduler;
         this.onSchedulerGone = onSchedulerGone;
-        this.watch = new DisposalWatch(scheduler, onSchedulerGone);
     }
 
     /** The line has another wake-up time, or none. */
@@ -43,19 +39,28 @@ final class LineTimer extends SerialWorker implements Runnable {
         poke();
     }
 
-    /** The armed task. */
-    @Override
-    public void run() {
-        fired = true;
-        poke();
+    /** The pending task. One that could not be disposed in time fires in vain. */
+    private final class Alarm implements Runnable {
+
+        private final long at;
+        private volatile boolean fired;
+        private @Nullable Disposable task;
+
+        Alarm(long at) {
+            this.at = at;
+        }
+
+        @Override
+        public void run() {
+            fired = true;
+            poke();
+        }
     }
 
     @Override
     void work() {
-        if (fired) {
-            fired = false;
-            armed = null;
-            armedAt = Algorithm.UNKNOWN;
+        if (alarm != null && alarm.fired) {
+            alarm = null;
         }
         for (Line line = changed.poll(); line != null; line = changed.poll()) {
             hold(line, line.wakeAt);
@@ -67,10 +72,8 @@ final class LineTimer extends SerialWorker implements Runnable {
         }
         if (held.isEmpty()) {
             disarm();
-            watch.stop();
         } else {
             armFor(held.first());
-            watch.start();
         }
     }
 
@@ -86,23 +89,30 @@ final class LineTimer extends SerialWorker implements Runnable {
 
     /** A task armed for an earlier time stays: it fires in vain and arms the next, cheaper than arming twice. */
     private void armFor(Line line) {
-        if (armed != null && armedAt <= line.heldAt) {
+        if (alarm != null && alarm.at <= line.heldAt) {
             return;
         }
         disarm();
-        armedAt = line.heldAt;
+        Alarm next = new Alarm(line.heldAt);
+        alarm = next;
         try {
-            armed = scheduler.schedule(this, Math.max(0, armedAt - line.now()), TimeUnit.NANOSECONDS);
-        } catch (RejectedExecutionException gone) {
-            onSchedulerGone.run();
+            next.task = scheduler.schedule(next, Math.max(0, next.at - line.now()), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException refused) {
+            alarm = null;
+            hold(line, Algorithm.UNKNOWN);
+            if (scheduler.isDisposed()) {
+                onSchedulerGone.run();
+            } else {
+                line.breakDown(new IllegalStateException(
+                        "scheduler must be able to delay tasks, but this one refused: " + scheduler, refused));
+            }
         }
     }
 
     private void disarm() {
-        if (armed != null) {
-            armed.dispose();
-            armed = null;
-            armedAt = Algorithm.UNKNOWN;
+        if (alarm != null && alarm.task != null) {
+            alarm.task.dispose();
         }
+        alarm = null;
     }
 }

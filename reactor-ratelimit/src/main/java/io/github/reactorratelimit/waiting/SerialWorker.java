@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.waiting;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /**
  * Something with a mailbox and one owner at a time, without a lock: whoever leaves something in the
@@ -37,7 +39,12 @@ abstract class SerialWorker {
     private void workOff() {
         int seen = 1;
         do {
-            work();
+            try {
+                work();
+            } catch (RuntimeException broken) {
+                // The worker must stay usable for those who come later.
+                Operators.onErrorDropped(broken, Context.empty());
+            }
             if (isDone() && missed.compareAndSet(seen, RETIRED)) {
                 retired();
                 return;

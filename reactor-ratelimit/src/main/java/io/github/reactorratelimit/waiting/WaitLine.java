@@ -22,10 +22,14 @@ final class WaitLine extends Line {
     private final WaitLines lines;
     private volatile Desk desk;
     private volatile boolean planWanted;
+    private volatile boolean planOutdated;
     private volatile boolean replanWanted;
 
     /** Where the line ends; null while it is not known. Written by the owner, read by all. */
     private volatile @Nullable Projection<?> tail;
+
+    /** The owner's: the slot of whoever was served last. */
+    private long lastTurn = Long.MIN_VALUE;
 
     WaitLine(WaitLines lines, long id, String key, Desk desk) {
         super(lines, id, key);
@@ -42,6 +46,20 @@ final class WaitLine extends Line {
         this.desk = desk;
         replanWanted = true;
         poke();
+    }
+
+    /** Permits came back: perhaps it is somebody's turn, and all turns come earlier. */
+    void permitsCameBack() {
+        planOutdated = true;
+        poke();
+    }
+
+    @Override
+    void prepare() {
+        if (planOutdated) {
+            planOutdated = false;
+            tail = null;
+        }
     }
 
     /** When permits would be had behind all who wait; too early a time if the line is being worked on. */
@@ -152,14 +170,17 @@ final class WaitLine extends Line {
     private long grantHeads(long now) {
         long pausedUntil = desk.pausedUntil();
         for (Waiter head = waiters.first(); head != null; head = waiters.first()) {
-            long from = Math.max(isSpacedBySlots() ? head.arrivedAt : now, pausedUntil);
+            long from = Math.max(isSpacedBySlots() ? Math.max(head.arrivedAt, lastTurn) : now, pausedUntil);
             long wait = desk.waitNanos(from, head.permits);
             if (wait == Algorithm.UNKNOWN) {
                 return wait;
             }
             long turn = from + wait;
             if (turn <= now) {
-                grant(head, turn);
+                if (!grant(head, turn)) {
+                    long again = desk.waitNanos(now, head.permits);
+                    return again == Algorithm.UNKNOWN ? again : now + Math.max(1, again);
+                }
             } else if (turn > head.notAfter) {
                 deny(head, now, turn);
             } else {
@@ -174,19 +195,23 @@ final class WaitLine extends Line {
         return desk.policy() instanceof LeakyBucket bucket && !bucket.strict();
     }
 
-    /** Somebody who asked before there was a line may have taken the permits just now: then the head stays. */
-    private void grant(Waiter head, long turn) {
+    /** False if the head must stay: somebody who asked before there was a line has taken the permits just now. */
+    private boolean grant(Waiter head, long turn) {
         Decision decision = desk.debit(turn, head.permits);
         if (!decision.allowed()) {
-            return;
+            return false;
         }
+        lastTurn = turn;
         if (!answer(head, decision)) {
             decision.debit().filter(Debit::claim).ifPresent(desk::undo);
+            left();
         }
+        return true;
     }
 
     @Override
     void deny(Waiter waiter, long now, long grantedAt) {
         answer(waiter, desk.deny(now, waiter.permits, grantedAt));
+        left();
     }
 }

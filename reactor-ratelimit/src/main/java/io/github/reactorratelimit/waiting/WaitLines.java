@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.algorithm.Algorithm;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -23,6 +24,42 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
         return new MonoAwait(this, new AtDesk(key, desk), permits, maxWaitNanos);
     }
 
+    /**
+     * An answer that needs no waiting, given when it is demanded. What it took is given back unless it is
+     * handed to the subscriber.
+     */
+    public Mono<Decision> atOnce(Desk desk, Supplier<Decision> answer) {
+        return new MonoAwait(this, new AtOnce(desk, answer), 0, 0);
+    }
+
+    private final class AtOnce implements Place {
+
+        private final Desk desk;
+        private final Supplier<Decision> answer;
+
+        AtOnce(Desk desk, Supplier<Decision> answer) {
+            this.desk = desk;
+            this.answer = answer;
+        }
+
+        @Override
+        public void ask(Waiter waiter) {
+            if (isClosed()) {
+                waiter.failAtOnce(closedException());
+            } else {
+                waiter.answerAtOnce(answer.get());
+            }
+        }
+
+        @Override
+        public void leave(Waiter waiter) {}
+
+        @Override
+        public void giveBack(Debit debit) {
+            desk.refund(debit);
+        }
+    }
+
     /** When permits could be had behind those who wait, {@link Algorithm#UNKNOWN} if nobody can know. */
     public long grantedAt(String key, Desk desk, long now, long permits) {
         long notBefore = Math.max(now, desk.pausedUntil());
@@ -35,10 +72,10 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
     }
 
     /** Permits came back: perhaps it is somebody's turn. */
-    public void poke(String key) {
+    public void permitsCameBack(String key) {
         WaitLine line = line(key);
         if (line != null) {
-            line.poke();
+            line.permitsCameBack();
         }
     }
 

@@ -24,6 +24,7 @@ abstract class WaitingRoom<L extends Line> {
     private final LimiterSettings settings;
     private final LineTimer timer;
     private final Deliveries deliveries;
+    private final DisposalWatch watch;
     private final Map<String, L> lines = new ConcurrentHashMap<>();
     private final AtomicLong ids = new AtomicLong();
 
@@ -37,6 +38,7 @@ abstract class WaitingRoom<L extends Line> {
         this.settings = settings;
         this.timer = new LineTimer(settings.scheduler(), this::closeNow);
         this.deliveries = new Deliveries(settings.callbacks());
+        this.watch = new DisposalWatch(settings.scheduler(), () -> pending.get() > 0 && !isClosed(), this::closeNow);
     }
 
     /** Makes the lines. */
@@ -56,7 +58,9 @@ abstract class WaitingRoom<L extends Line> {
     }
 
     final void join(String key, Waiter waiter, LineMaker<L> maker) {
-        pending.incrementAndGet();
+        if (pending.getAndIncrement() == 0) {
+            watch.update();
+        }
         recorder().waitStarted();
         for (; ; ) {
             L line = lines.computeIfAbsent(key, name -> maker.make(name, ids.incrementAndGet()));
@@ -98,6 +102,9 @@ abstract class WaitingRoom<L extends Line> {
     private void closeNow() {
         closed = true;
         lines.values().forEach(Line::poke);
+        if (settings.callbacks().isDisposed()) {
+            deliveries.run();
+        }
         completeIfEmptied();
     }
 
@@ -124,7 +131,9 @@ abstract class WaitingRoom<L extends Line> {
 
     /** A request that stood in line has been told, or has left. */
     final void departed() {
-        pending.decrementAndGet();
+        if (pending.decrementAndGet() == 0) {
+            watch.update();
+        }
         completeIfEmptied();
     }
 

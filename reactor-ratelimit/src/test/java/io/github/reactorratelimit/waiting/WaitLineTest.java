@@ -10,6 +10,7 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.TokenBucket;
@@ -191,19 +192,24 @@ class WaitLineTest {
 
     @Test
     void closeTellsTenThousandWaitersBeforeItCompletes() {
+        int keys = 5;
+        int waiters = 10_000;
         RateLimiter limiter =
                 RateLimiter.of(LeakyBucket.of(1, Duration.ofHours(1)).withQueue(8_000));
-        RateLimiter.of(TokenBucket.perSecond(1)).dispose();
+        for (int key = 0; key < keys; key++) {
+            assertThat(limiter.tryAcquireNow("key " + key, 1)).isTrue();
+        }
         AtomicInteger told = new AtomicInteger();
-        for (int i = 0; i < 10_000; i++) {
-            limiter.acquire("key " + i % 5).subscribe(decision -> {}, error -> {
+        for (int i = 0; i < waiters; i++) {
+            limiter.acquire("key " + i % keys).subscribe(decision -> {}, error -> {
                 assertThat(error).isInstanceOf(RateLimiterClosedException.class);
                 told.incrementAndGet();
             });
         }
-        int waited = 10_000 - 5;
+        assertThat(limiter.isDisposed()).isFalse();
         limiter.close().block(PATIENCE);
-        assertThat(told).hasValue(waited);
+        assertThat(told).hasValue(waiters);
+        assertThat(limiter.isDisposed()).isTrue();
     }
 
     @Test
@@ -351,6 +357,96 @@ class WaitLineTest {
         limiter.acquire(KEY).subscribe(decision -> again.add(limiter.tryAcquireNow(KEY, 1)));
         limiter.reset(KEY).subscribe();
         assertThat(again).containsExactly(true);
+    }
+
+    @Test
+    void requestsOfManyPermitsAreServedFromAShortQueue() {
+        RateLimiter limiter = limiter(LeakyBucket.of(10, ofSeconds(1)).withQueue(5));
+        List<Long> departures = new ArrayList<>();
+        departure(limiter, 5, departures);
+        departure(limiter, 4, departures);
+        departure(limiter, 1, departures);
+        time.advanceTimeBy(ofSeconds(2));
+        assertThat(departures).containsExactly(0L, 500L, 900L);
+    }
+
+    @Test
+    void refundBringsTheTurnsOfNewcomersForwardToo() {
+        RateLimiter limiter = limiter(TokenBucket.perSecond(1).withBurst(10));
+        Decision three = limiter.tryAcquire(KEY, 3).block(PATIENCE);
+        limiter.tryAcquire(KEY, 7).block(PATIENCE);
+        for (int i = 0; i < 5; i++) {
+            limiter.acquire(KEY, 1, ofSeconds(100)).subscribe();
+        }
+        limiter.refund(three).subscribe();
+        assertThat(limiter.peek(KEY).block(PATIENCE).retryAfter()).contains(ofSeconds(3));
+        List<Boolean> answers = new ArrayList<>();
+        limiter.acquire(KEY, 1, ofSeconds(3)).subscribe(decision -> answers.add(decision.allowed()));
+        time.advanceTimeBy(ofSeconds(3));
+        assertThat(answers).containsExactly(true);
+    }
+
+    @Test
+    void grantThatADisposedSchedulerDroppedIsStillDelivered() throws InterruptedException {
+        Scheduler mine = Schedulers.newBoundedElastic(1, 10_000, "disposed-with-a-grant");
+        CountDownLatch busy = new CountDownLatch(1);
+        CountDownLatch free = new CountDownLatch(1);
+        RateLimiter limiter =
+                RateLimiter.builder(ConcurrencyLimit.of(1)).scheduler(mine).build();
+        Lease held = limiter.acquireLease(KEY, 1, PATIENCE).block(PATIENCE);
+        Mono<Lease> waiting =
+                limiter.acquireLease(KEY, 1, Duration.ofNanos(Long.MAX_VALUE)).cache();
+        waiting.subscribe();
+        mine.schedule(() -> {
+            busy.countDown();
+            try {
+                free.await();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        assertThat(busy.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        held.release().block(PATIENCE);
+        mine.dispose();
+        waiting.block(PATIENCE);
+        limiter.close().block(PATIENCE);
+        free.countDown();
+    }
+
+    @Test
+    void failingRecorderHarmsNobody() {
+        RateLimitRecorder failing = new RateLimitRecorder() {
+            @Override
+            public void waitEnded(WaitOutcome outcome, long waitedNanos) {
+                throw new IllegalStateException("meter");
+            }
+        };
+        RateLimiter limiter = RateLimiter.builder(LeakyBucket.of(1, ofMillis(10)))
+                .scheduler(time)
+                .recorder(failing)
+                .build();
+        List<Long> departures = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            departure(limiter, 1, departures);
+        }
+        time.advanceTimeBy(ofMillis(30));
+        assertThat(departures).containsExactly(0L, 10L, 20L, 30L);
+    }
+
+    @Test
+    void schedulerThatCannotDelayFailsTheWaitAndSaysSo() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(1))
+                .scheduler(Schedulers.immediate())
+                .build();
+        limiter.acquire(KEY).block(PATIENCE);
+        StepVerifier.create(limiter.acquire(KEY))
+                .expectErrorSatisfies(error -> assertThat(error)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("scheduler must be able to delay tasks"))
+                .verify(PATIENCE);
+        assertThat(limiter.tryAcquireNow("other", 1))
+                .as("the limiter is not closed")
+                .isTrue();
     }
 
     @Test

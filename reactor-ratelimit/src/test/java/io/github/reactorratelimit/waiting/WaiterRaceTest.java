@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.JointDecision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.ManualScheduler;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -30,7 +33,7 @@ class WaiterRaceTest {
     private static final class Receiver<T> extends AtomicReference<T> implements CoreSubscriber<T> {
 
         private static final long serialVersionUID = 1L;
-        private transient Subscription subscription;
+        private transient volatile Subscription subscription;
 
         static <T> Receiver<T> of(Mono<T> request) {
             Receiver<T> receiver = new Receiver<>();
@@ -58,6 +61,9 @@ class WaiterRaceTest {
         public void onComplete() {}
 
         void cancel() {
+            while (subscription == null) {
+                Thread.onSpinWait();
+            }
             subscription.cancel();
         }
     }
@@ -106,9 +112,22 @@ class WaiterRaceTest {
     }
 
     @Test
-    void joinAgainstRetiringLineIsNeverForgotten() {
+    void joinAgainstRetiringLineIsNeitherForgottenNorCountedTwice() {
+        AtomicInteger waiting = new AtomicInteger();
+        RateLimitRecorder counting = new RateLimitRecorder() {
+            @Override
+            public void waitStarted() {
+                waiting.incrementAndGet();
+            }
+
+            @Override
+            public void waitEnded(WaitOutcome outcome, long waitedNanos) {
+                waiting.decrementAndGet();
+            }
+        };
         RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
                 .scheduler(Schedulers.immediate())
+                .recorder(counting)
                 .build();
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
@@ -120,7 +139,47 @@ class WaiterRaceTest {
             held.release().block();
             assertThat(stays.get()).as("round %d", round).isNotNull();
             stays.get().release().block();
+            assertThat(waiting).as("round %d", round).hasValue(0);
         }
+        limiter.close().block(Duration.ofSeconds(30));
+    }
+
+    @Test
+    void cancelAgainstAnswerAtOnceSpendsOrReturnsThePermit() {
+        ManualScheduler frozen = new ManualScheduler(0);
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(ROUNDS))
+                .scheduler(frozen)
+                .build();
+        int delivered = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            Receiver<Decision> asking = new Receiver<>();
+            RaceTestUtils.race(() -> limiter.tryAcquire(KEY).subscribe(asking), asking::cancel);
+            delivered += asking.get() == null ? 0 : 1;
+        }
+        assertThat(limiter.peek(KEY).block().remaining()).isEqualTo(ROUNDS - delivered);
+        System.out.printf("cancel against an answer at once: %d of %d delivered%n", delivered, ROUNDS);
+    }
+
+    @Test
+    void cancelAgainstAcquireAllSpendsOrReturnsEverything() {
+        ManualScheduler frozen = new ManualScheduler(0);
+        RateLimiter first = RateLimiter.builder(TokenBucket.perHour(ROUNDS))
+                .scheduler(frozen)
+                .build();
+        RateLimiter second = RateLimiter.builder(TokenBucket.perHour(ROUNDS))
+                .scheduler(frozen)
+                .build();
+        Mono<JointDecision> both =
+                RateLimiter.acquireAll(List.of(RateLimiter.ask(first, KEY), RateLimiter.ask(second, KEY)));
+        int delivered = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            Receiver<JointDecision> asking = new Receiver<>();
+            RaceTestUtils.race(() -> both.subscribe(asking), asking::cancel);
+            delivered += asking.get() == null ? 0 : 1;
+        }
+        assertThat(first.peek(KEY).block().remaining()).isEqualTo(ROUNDS - delivered);
+        assertThat(second.peek(KEY).block().remaining()).isEqualTo(ROUNDS - delivered);
+        System.out.printf("cancel against acquireAll: %d of %d delivered%n", delivered, ROUNDS);
     }
 
     @Test

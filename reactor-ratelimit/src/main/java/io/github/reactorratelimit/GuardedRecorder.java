@@ -1,0 +1,57 @@
+package io.github.reactorratelimit;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/** A user's recorder whose failures harm nobody: the first is logged, and no request sees any. */
+final class GuardedRecorder implements RateLimitRecorder {
+
+    private static final Logger LOG = Loggers.getLogger(RateLimitRecorder.class);
+
+    private final RateLimitRecorder actual;
+    private final AtomicBoolean warned = new AtomicBoolean();
+
+    private GuardedRecorder(RateLimitRecorder actual) {
+        this.actual = actual;
+    }
+
+    static RateLimitRecorder of(RateLimitRecorder actual) {
+        return actual == NOOP ? NOOP : new GuardedRecorder(actual);
+    }
+
+    @Override
+    public void decided(boolean allowed, long permits) {
+        guard(() -> actual.decided(allowed, permits));
+    }
+
+    @Override
+    public void waitStarted() {
+        guard(actual::waitStarted);
+    }
+
+    @Override
+    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
+        guard(() -> actual.waitEnded(outcome, waitedNanos));
+    }
+
+    @Override
+    public void refunded(long permits) {
+        guard(() -> actual.refunded(permits));
+    }
+
+    @Override
+    public void degraded(Degradation degradation) {
+        guard(() -> actual.degraded(degradation));
+    }
+
+    private void guard(Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException broken) {
+            if (warned.compareAndSet(false, true)) {
+                LOG.warn("a rate limit recorder failed; what it counts is wrong from here on", broken);
+            }
+        }
+    }
+}
