@@ -53,7 +53,8 @@ public interface Algorithm<S> {
 
     /**
      * The state after giving back {@code permits} that were debited at {@code debitedAt}; never above what
-     * it would be had the debit not happened.
+     * it would be had the debit not happened. Where debits set the phase (stepwise refill, windows from the
+     * first request) the phase stays: there a later refill may come earlier than it would without the debit.
      */
     S refund(S state, long now, long debitedAt, long permits);
 

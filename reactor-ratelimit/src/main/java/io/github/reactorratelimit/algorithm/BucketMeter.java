@@ -41,6 +41,6 @@ final class BucketMeter extends Meter {
 
     @Override
     long remaining(long deficitParts) {
-        return (capacityParts - deficitParts) / partsPerPermit;
+        return Math.max(0, capacityParts - deficitParts) / partsPerPermit;
     }
 }

@@ -10,13 +10,17 @@ import java.time.Duration;
  * below {@link Tick#exactBelow()}: then a coarser one is taken, rounded to the longer interval, which
  * must keep the rate within 0.1 %.
  *
- * <p>The deficit of a key never exceeds {@link #mostParts}: a clock that went back by years counts as an
- * empty bucket. Twin of level.lua: change both, or neither.
+ * <p>The deficit after a debit never exceeds {@link #mostParts}. Asked for an earlier time it does, by what
+ * flows back until the debit: a wait told for then must end when it does now. Twin of level.lua, which is
+ * asked only after a rebase: change both, or neither.
  */
 abstract class Meter {
 
     /** Up to here a local clock's nanoseconds times the parts stay apart in one long for 4.5 years. */
     static final long MAX_PACKED_PARTS_PER_TICK = 64;
+
+    /** Deficits end here instead of overflowing: above all that can be owed, by years of flow. */
+    private static final long ENDLESS_PARTS = 1L << 62;
 
     /** The rate is kept to one part in so many. */
     static final long INVERSE_TOLERANCE = 1_000;
@@ -62,16 +66,21 @@ abstract class Meter {
     /** What is owed at {@code now} if {@code parts} were owed at {@code at}. */
     final long deficitParts(long at, long parts, long now) {
         if (now >= at) {
-            return Math.max(0, parts - flowParts(Ticks.until(now, at)));
+            long elapsed = Ticks.until(now, at);
+            return elapsed >= ticks(parts) ? 0 : parts - elapsed * partsPerTick;
         }
-        long growth = flowParts(Ticks.until(at, now));
-        return growth >= mostParts - parts ? mostParts : parts + growth;
+        long early = Ticks.until(at, now);
+        return early > (ENDLESS_PARTS - parts) / partsPerTick ? ENDLESS_PARTS : parts + early * partsPerTick;
     }
 
     /** Whether {@code parts} owed at {@code at} are more at {@code now} than can be owed. */
     final boolean liesAhead(long at, long parts, long now) {
+<<<<<<< HEAD
         long ahead = Ticks.until(at, now);
         return ahead > fillTicks || (ahead > 0 && flowParts(ahead) > mostParts - parts);
+=======
+        return deficitParts(at, parts, now) > mostParts;
+>>>>>>> main
     }
 
     /**

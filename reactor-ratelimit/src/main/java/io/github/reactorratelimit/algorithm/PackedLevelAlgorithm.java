@@ -5,7 +5,8 @@ import io.github.reactorratelimit.RateLimitPolicy;
 /**
  * The steps of {@link LevelAlgorithm} over one long: the time at which nothing is owed any more (the
  * TAT), in parts since the clock's origin. Times are compared by difference, so they may wrap; a state
- * that was left alone for 2^63 parts, 4.5 years at the finest fraction, would look like an empty bucket.
+ * that was left alone for 2^63 parts, 4.5 years at the finest fraction, would lock its key out for up to as
+ * long again.
  * The state of a key that was never seen is told apart and holds at any time.
  */
 final class PackedLevelAlgorithm implements LongAlgorithm {
@@ -74,7 +75,7 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
         if (state == fresh) {
             return meter.deficitParts(start.at(), start.parts(), now);
         }
-        return Math.min(Math.max(0, ahead(state, now)), meter.mostParts);
+        return Math.max(0, ahead(state, now));
     }
 
     private long ahead(long state, long now) {

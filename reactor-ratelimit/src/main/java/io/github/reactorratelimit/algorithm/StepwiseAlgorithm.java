@@ -64,7 +64,7 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks) implements Algori
         Steps current = at(state, now);
         long back = permits;
         if (current.since > debitedAt) {
-            long periods = Ticks.until(now, debitedAt) / periodTicks;
+            long periods = Ticks.until(Math.max(now, current.since), debitedAt) / periodTicks;
             boolean covered = periods >= Ticks.ceilDiv(permits, policy.refill()) - 1;
             back = covered ? 0 : permits - (periods + 1) * policy.refill();
         }

@@ -7,6 +7,7 @@ import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.local.Slot.Entering;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -121,7 +122,7 @@ final class BoundedKeyTable extends KeyTable {
 
     private void takeBack(Cell shared, long debitedAt, long permits) {
         if (inFlight) {
-            shared.refund(debitedAt, debitedAt, permits);
+            shared.refund(() -> debitedAt, debitedAt, permits);
         }
     }
 
@@ -141,15 +142,15 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    void refund(String key, long now, long debitedAt, long permits) {
+    void refund(String key, LongSupplier clock, long debitedAt, long permits) {
         Cell own = slots.get(key) instanceof Cell cell && !cell.isDead() ? cell : null;
         if (inFlight) {
             Cell holder = own == null ? overflow.peek(key) : own;
             if (holder != null) {
-                holder.refund(now, debitedAt, permits);
+                holder.refund(clock, debitedAt, permits);
             }
         } else if (own != null && !resets.isBeforeReset(key, debitedAt)) {
-            own.refund(now, debitedAt, permits);
+            own.refund(clock, debitedAt, permits);
             sweeper.wake();
         }
     }
@@ -231,10 +232,11 @@ final class BoundedKeyTable extends KeyTable {
                 return null;
             } else if (slot != null) {
                 slots.replace(key, slot, new Entering());
-            } else if (!slots.add(key, new Entering()) && !slots.hasRoom()) {
-                if (swept) {
-                    return null;
-                }
+            } else if (slots.hasRoom()) {
+                slots.add(key, new Entering());
+            } else if (swept) {
+                return null;
+            } else {
                 sweeper.sweep(now);
                 swept = true;
             }

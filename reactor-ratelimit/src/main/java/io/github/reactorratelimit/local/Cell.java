@@ -3,6 +3,7 @@ package io.github.reactorratelimit.local;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * {@linkplain #forget forgotten}; dead cells never change and never revive.
  *
  * <p>A cell whose state is fresh may stand for a key that was forgotten: it counts debits as made no
- * earlier than the last forgetting, and answers accordingly.
+ * earlier than the last forgetting, and answers accordingly. So does one that started with the state of
+ * an overflow cell, as of the last forgetting before.
  */
 abstract non-sealed class Cell extends Slot {
 
@@ -26,8 +28,8 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#charge}; false if dead. */
     abstract boolean charge(long at, long permits);
 
-    /** See {@link Algorithm#refund}; of no effect if dead. */
-    abstract void refund(long now, long debitedAt, long permits);
+    /** See {@link KeyTable#refund}; of no effect if dead. */
+    abstract void refund(LongSupplier clock, long debitedAt, long permits);
 
     /** Kills the cell whatever its state; false if it is dead already. */
     abstract boolean kill();

@@ -6,6 +6,7 @@ import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
@@ -68,8 +69,11 @@ abstract class KeyTable {
      * back with time. So are permits that were debited before the key was {@linkplain #reset reset}.
      *
      * <p>Permits of a concurrency limit are always given back, and to where they were taken from.
+     *
+     * @param clock read after the state, so that no debit in it is later: as of an older time more would
+     *     come back than the debit still counts for
      */
-    abstract void refund(String key, long now, long debitedAt, long permits);
+    abstract void refund(String key, LongSupplier clock, long debitedAt, long permits);
 
     /**
      * Takes as many of the permits as are there: what was spent under another policy. Of no effect on a
@@ -82,7 +86,7 @@ abstract class KeyTable {
      * room; if not, nothing happens, because the others that share the cell must not gain. Of no effect on
      * a concurrency limit: its permits are not spent but in use, and come back by refund.
      *
-     * @param now debits before this time are not refundable any more
+     * @param now debits up to this time are not refundable any more
      */
     abstract void reset(String key, long now);
 

@@ -15,7 +15,7 @@ final class KeyedHash {
 
     private static final AtomicLong TABLES = new AtomicLong();
 
-    /** Set once; until then hashes are seeded with what the clock gives. */
+    /** Set once; until then hashes are seeded weakly. */
     private static volatile @Nullable KeyedHash processSecret;
 
     static {
@@ -51,11 +51,12 @@ final class KeyedHash {
     static KeyedHash create() {
         long table = TABLES.incrementAndGet();
         KeyedHash secret = processSecret;
-        KeyedHash source = secret == null ? ofClock() : secret;
+        KeyedHash source = secret == null ? weak() : secret;
         return new KeyedHash(source.of("0" + table), source.of("1" + table));
     }
 
-    private static KeyedHash ofClock() {
+    /** Of numbers that somebody who sees enough of them could tell. */
+    private static KeyedHash weak() {
         ThreadLocalRandom random = ThreadLocalRandom.current();
         return new KeyedHash(random.nextLong(), random.nextLong());
     }

@@ -129,7 +129,7 @@ final class LocalState implements LimiterState {
     }
 
     private void giveBack(Debit debit) {
-        table(debit.policy()).refund(debit.key(), clock.now(), debit.atTick(), debit.permits());
+        table(debit.policy()).refund(debit.key(), clock::now, debit.atTick(), debit.permits());
         lines.permitsCameBack(debit.key());
     }
 
@@ -233,7 +233,7 @@ final class LocalState implements LimiterState {
 
         @Override
         public void undo(Debit debit) {
-            table.refund(key, debit.atTick(), debit.atTick(), debit.permits());
+            table.refund(key, clock::now, debit.atTick(), debit.permits());
         }
 
         Decision denyInLine(long now, long permits) {

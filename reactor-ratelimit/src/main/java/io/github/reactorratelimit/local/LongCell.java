@@ -6,6 +6,7 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -97,13 +98,14 @@ final class LongCell extends Cell {
     }
 
     @Override
-    void refund(long now, long debitedAt, long permits) {
+    void refund(LongSupplier clock, long debitedAt, long permits) {
         for (; ; ) {
             long seen = state;
             if (seen == DEAD) {
                 return;
             }
-            long next = shared.steps.refund(seen, shared.forgetting.notBefore(now), debitedAt, permits);
+            long now = shared.forgetting.notBefore(clock.getAsLong());
+            long next = shared.steps.refund(seen, now, debitedAt, permits);
             if (next == seen || swap(seen, next)) {
                 return;
             }

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,11 @@ final class ObjectCell<S> extends Cell {
      */
     private volatile long lastDebit;
 
+    /** The horizon when the cell was made: it may stand for a key that was forgotten as of then. */
+    private final long bornAt;
+
     private ObjectCell(Shared<S> shared, S state, long lastDebit) {
+        this.bornAt = shared.forgetting.horizon();
         this.shared = shared;
         this.state = state;
         this.lastDebit = lastDebit;
@@ -108,13 +113,14 @@ final class ObjectCell<S> extends Cell {
     }
 
     @Override
-    void refund(long now, long debitedAt, long permits) {
+    void refund(LongSupplier clock, long debitedAt, long permits) {
         for (; ; ) {
             S seen = state;
             if (seen == null) {
                 return;
             }
-            S next = shared.steps.refund(seen, shared.forgetting.notBefore(now), debitedAt, permits);
+            long now = shared.forgetting.notBefore(clock.getAsLong());
+            S next = shared.steps.refund(seen, now, debitedAt, permits);
             // Fresh states are told by identity, so one that equals it becomes it.
             if (next == seen || swap(seen, next.equals(shared.fresh) ? shared.fresh : next)) {
                 return;
@@ -203,7 +209,7 @@ final class ObjectCell<S> extends Cell {
     }
 
     private long from(S seen, long at) {
-        return seen == shared.fresh ? shared.forgetting.notBefore(at) : at;
+        return seen == shared.fresh ? shared.forgetting.notBefore(at) : Math.max(at, bornAt);
     }
 
     private S aliveOrFresh() {

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When keys were reset: a debit from before then is forgotten, and refunding it would lift the key
+ * When keys were reset: a debit from before then, or from the same tick, is forgotten, and refunding it would lift the key
  * above what it would have had the debit not happened. Keys share stripes, so that memory is bounded; a
  * refund that is held to be older than a reset is lost to the strict side.
  */
@@ -21,7 +21,7 @@ final class ResetTimes {
 
     boolean isBeforeReset(String key, long debitedAt) {
         AtomicLongArray array = times.get();
-        return array != null && debitedAt < array.get(index(key));
+        return array != null && debitedAt <= array.get(index(key));
     }
 
     private AtomicLongArray array() {

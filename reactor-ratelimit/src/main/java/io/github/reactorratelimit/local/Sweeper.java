@@ -30,6 +30,9 @@ final class Sweeper {
     /** No cell can be forgotten before this time, unless permits are given back. */
     private volatile long idleUntil = Long.MIN_VALUE;
 
+    /** Whether permits were given back since the round began, maybe behind the hand. */
+    private volatile boolean woken;
+
     Sweeper(BoundedSlots slots) {
         this.slots = slots;
         this.hand = slots.iterator();
@@ -52,6 +55,9 @@ final class Sweeper {
 
     /** A cell may be forgettable earlier than its state told. */
     void wake() {
+        if (!woken) {
+            woken = true;
+        }
         if (idleUntil != Long.MIN_VALUE) {
             idleUntil = Long.MIN_VALUE;
         }
@@ -59,6 +65,7 @@ final class Sweeper {
 
     private void moveHand(long now) {
         if (!hand.hasNext()) {
+            woken = false;
             hand = slots.iterator();
         }
         boolean forgot = false;
@@ -75,6 +82,7 @@ final class Sweeper {
 
     private boolean visit(Map.Entry<String, Slot> entry, long now) {
         if (!(entry.getValue() instanceof Cell cell)) {
+            earliestInRound = Math.min(earliestInRound, retryAt(now, 1));
             return false;
         }
         long waitTicks = cell.forget(now);
@@ -95,7 +103,12 @@ final class Sweeper {
     }
 
     private void endRound() {
-        idleUntil = forgotInRound ? Long.MIN_VALUE : earliestInRound;
+        boolean again = forgotInRound || earliestInRound == Long.MAX_VALUE;
+        idleUntil = again ? Long.MIN_VALUE : earliestInRound;
+        // Read after the write: whoever wakes writes the other way round.
+        if (woken) {
+            idleUntil = Long.MIN_VALUE;
+        }
         earliestInRound = Long.MAX_VALUE;
         forgotInRound = false;
         callsToSkip = 0;

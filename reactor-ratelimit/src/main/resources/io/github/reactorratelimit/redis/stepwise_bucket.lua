@@ -66,7 +66,7 @@ function stepwise.refund(policy, state, now, debited_at, permits)
   local current = steps_at(policy, state, now)
   local back = permits
   if current.since > debited_at then
-    local periods = floor_div(ticks_until(now, debited_at), policy.period)
+    local periods = floor_div(ticks_until(math.max(now, current.since), debited_at), policy.period)
     local covered = periods >= ceil_div(permits, policy.refill) - 1
     back = covered and 0 or permits - (periods + 1) * policy.refill
   end

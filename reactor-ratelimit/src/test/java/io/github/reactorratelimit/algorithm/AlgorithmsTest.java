@@ -133,6 +133,18 @@ class AlgorithmsTest {
     }
 
     @Test
+    void leakyBucketWaitAskedForAnEarlierTimeEndsWhenTheSlotDoes() {
+        LeakyBucket policy = LeakyBucket.perSecond(10).withQueue(5);
+        Key<?> key = key(policy, LOCAL);
+        Key<?> packed = new Key<>(Algorithms.asLong(policy, LOCAL).orElseThrow().boxed());
+        for (Key<?> each : List.of(key, packed)) {
+            assertThat(each.ask(0, 5)).isZero();
+            assertThat(each.ask(SECOND / 2, 4)).isZero();
+            assertThat(each.ask(0, 1)).isEqualTo(SECOND / 2 + 4 * SECOND / 10);
+        }
+    }
+
+    @Test
     void stepwiseBucketRefillsAtOnceAPeriodAfterItsFirstDebit() {
         Key<?> key = key(TokenBucket.of(2, Duration.ofNanos(100)).withBurst(5).stepwise(), LOCAL);
         assertThat(key.ask(30, 5)).isZero();

@@ -11,6 +11,7 @@ import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;

@@ -7,6 +7,7 @@ import io.github.bucket4j.ConsumptionProbe;
 import io.github.bucket4j.TimeMeter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;

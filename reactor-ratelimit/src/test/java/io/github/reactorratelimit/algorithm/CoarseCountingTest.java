@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;

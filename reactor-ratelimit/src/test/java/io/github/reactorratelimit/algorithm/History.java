@@ -158,6 +158,12 @@ final class History<S> {
         if (wait != Algorithm.UNKNOWN) {
             same("wait when it has passed", algorithm.waitTicks(state, now + wait, permits), 0);
             same("wait one tick before", algorithm.waitTicks(state, now + wait - 1, permits), 1);
+            long earlier = now - 1 - random.nextLong(2 * scenario.recoverTicks());
+            long longer = wait + (now - earlier);
+            same("wait asked earlier", algorithm.waitTicks(state, earlier, permits), longer);
+            if (packed != null) {
+                same("packed wait asked earlier", packed.waitTicks(packedState, earlier, permits), longer);
+            }
             promised = now + wait;
             promisedPermits = permits;
         }
@@ -174,8 +180,10 @@ final class History<S> {
         packedState = packed == null ? 0 : packed.refund(packedState, now, grant.at(), grant.permits());
         model.refund(now, grant.at(), grant.permits());
         compare();
-        if (!debitsMoveTheGrid() || refunds == 1 && algorithm.remaining(state, now) > before) {
-            notAboveWithoutTheDebits();
+        if (!debitsMoveTheGrid()) {
+            notAboveWithoutTheDebits(now, now + 1, now + scenario.stepTicks(), now + scenario.recoverTicks());
+        } else if (refunds == 1 && algorithm.remaining(state, now) > before) {
+            notAboveWithoutTheDebits(now);
         }
     }
 
@@ -189,13 +197,16 @@ final class History<S> {
                         && window.alignment() instanceof FixedWindow.Alignment.FirstRequest;
     }
 
-    private void notAboveWithoutTheDebits() {
+    private void notAboveWithoutTheDebits(long... times) {
         ReferenceModel without = scenario.model().get();
         grants.forEach(grant -> without.debit(grant.at(), grant.permits()));
-        long most = without.remaining(now);
-        if (algorithm.remaining(state, now) > Math.max(0, most)) {
-            throw new AssertionError("refund lifted remaining to " + algorithm.remaining(state, now)
-                    + ", without the debit it would be " + most);
+        for (long time : times) {
+            long remaining = algorithm.remaining(state, time);
+            long most = without.remaining(time);
+            if (remaining > Math.max(0, most)) {
+                throw new AssertionError("refund at " + now + " lifted remaining at " + time + " to " + remaining
+                        + ", without the debit it would be " + most);
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.algorithm;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;

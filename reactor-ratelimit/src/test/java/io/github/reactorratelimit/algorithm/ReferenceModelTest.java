@@ -3,6 +3,9 @@ package io.github.reactorratelimit.algorithm;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.algorithm.History.Tally;
+import io.github.reactorratelimit.testing.Seeds;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -11,6 +14,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 class ReferenceModelTest {
 
     private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 100_000;
+
+    private static final Set<Scenario.Kind> PACKED = EnumSet.of(
+            Scenario.Kind.TOKEN_BUCKET,
+            Scenario.Kind.GCRA,
+            Scenario.Kind.LEAKY_BUCKET,
+            Scenario.Kind.FIXED_WINDOW_EPOCH,
+            Scenario.Kind.CONCURRENCY_LIMIT);
 
     @ParameterizedTest
     @EnumSource
@@ -29,5 +39,7 @@ class ReferenceModelTest {
         assertThat(tally.steps).isGreaterThanOrEqualTo(50 * HISTORIES);
         assertThat(denied).isGreaterThanOrEqualTo(20);
         assertThat(atBoundary).isGreaterThanOrEqualTo(10);
+        assertThat(100.0 * tally.refunds / tally.steps).isGreaterThan(2);
+        assertThat(tally.packedHistories > 0).isEqualTo(PACKED.contains(kind));
     }
 }

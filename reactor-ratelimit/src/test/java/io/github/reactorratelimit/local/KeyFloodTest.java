@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -94,7 +95,7 @@ class KeyFloodTest {
 
     private static void flood(RateLimitPolicy policy, Supplier<Model> models, int threads, int keys)
             throws InterruptedException {
-        Random random = Tables.random("key flood");
+        Random random = new Random(Seeds.of("key flood"));
         KeyTable table = Tables.of(policy, MAX_KEYS);
         AtomicLong clock = new AtomicLong();
         AtomicReference<Throwable> failure = new AtomicReference<>();

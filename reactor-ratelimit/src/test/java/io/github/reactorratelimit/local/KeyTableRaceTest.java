@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.local;
 
 import static io.github.reactorratelimit.local.Tables.KEY;
+import static io.github.reactorratelimit.local.Tables.at;
 import static io.github.reactorratelimit.local.Tables.gcra;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -10,7 +11,6 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowLog;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -18,7 +18,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Keys that come and go while they are debited, refunded and reset: what is granted at one instant never exceeds the burst. */
 class KeyTableRaceTest {
 
-    private static final int ROUNDS = Tables.FULL ? 1_000_000 : 20_000;
     private static final int BURST = 3;
     private static final long SPAN = 1_000;
 
@@ -45,43 +44,39 @@ class KeyTableRaceTest {
     /** A debit that goes to a cell which is being forgotten is lost unless the cell is dead first. */
     @ParameterizedTest
     @MethodSource("policies")
-    void forgettingAgainstDebitLosesNoDebit(RateLimitPolicy policy) throws Exception {
-        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        table.tryDebit(KEY, start(-1), 1);
-        Rounds.run(
-                ROUNDS,
-                round -> granted.addAndGet(debit(table, start(round), 1)),
-                round -> {
-                    table.tryDebit("other", start(round), 1);
-                    table.reset("other", start(round));
+    void forgettingAgainstDebitLosesNoDebit(RateLimitPolicy policy) {
+        TableRaces races = new TableRaces(policy, 1);
+        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(-1), 1));
+        races.run(
+                (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), 1)),
+                (lane, round) -> {
+                    lane.table.tryDebit("other", start(round), 1);
+                    lane.table.reset("other", start(round));
                 },
-                round -> {
-                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                (lane, round) -> {
+                    int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
-                    table.reset(KEY, start(round));
-                    table.tryDebit(KEY, start(round) + 1, 1);
+                    lane.table.reset(KEY, start(round));
+                    lane.table.tryDebit(KEY, start(round) + 1, 1);
                 });
-        assertThat(table.size()).isOne();
+        races.each((lane, rounds) -> assertThat(lane.table.size()).isOne());
     }
 
     /** Whoever enters the key must see the debits on its overflow cell, or who debits must see that it entered. */
     @ParameterizedTest
     @MethodSource("policies")
-    void enteringAgainstOverflowDebitLosesNoDebit(RateLimitPolicy policy) throws Exception {
-        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        Rounds.run(
-                ROUNDS,
-                round -> granted.addAndGet(debit(table, start(round), 2)),
-                round -> {
-                    table.reset("other", start(round));
-                    granted.addAndGet(debit(table, start(round), 2));
+    void enteringAgainstOverflowDebitLosesNoDebit(RateLimitPolicy policy) {
+        TableRaces races = new TableRaces(policy, 1);
+        races.run(
+                (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), 2)),
+                (lane, round) -> {
+                    lane.table.reset("other", start(round));
+                    lane.granted.addAndGet(debit(lane.table, start(round), 2));
                 },
-                round -> {
-                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                (lane, round) -> {
+                    int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
-                    occupy(table, start(round + 1));
+                    occupy(lane.table, start(round + 1));
                 });
     }
 
@@ -93,15 +88,13 @@ class KeyTableRaceTest {
 
     @ParameterizedTest
     @MethodSource("policies")
-    void resetAgainstDebitGivesAtMostOneMoreBurst(RateLimitPolicy policy) throws Exception {
-        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 2, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        Rounds.run(
-                ROUNDS,
-                round -> granted.addAndGet(debit(table, start(round), BURST + 1)),
-                round -> table.reset(KEY, start(round)),
-                round -> {
-                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+    void resetAgainstDebitGivesAtMostOneMoreBurst(RateLimitPolicy policy) {
+        TableRaces races = new TableRaces(policy, 2);
+        races.run(
+                (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), BURST + 1)),
+                (lane, round) -> lane.table.reset(KEY, start(round)),
+                (lane, round) -> {
+                    int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(BURST, 2 * BURST);
                 });
     }
@@ -109,116 +102,106 @@ class KeyTableRaceTest {
     /** The refund of a debit from before the reset may come before it or be lost, but never lift the key after it. */
     @ParameterizedTest
     @MethodSource("policies")
-    void refundAgainstResetNeverLiftsTheKey(RateLimitPolicy policy) throws Exception {
-        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 2, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        table.tryDebit(KEY, start(0), 2);
-        Rounds.run(
-                ROUNDS,
-                round -> table.refund(KEY, start(round) + 1, start(round), 2),
-                round -> {
-                    table.reset(KEY, start(round) + 1);
-                    granted.addAndGet(debit(table, start(round) + 1, BURST));
+    void refundAgainstResetNeverLiftsTheKey(RateLimitPolicy policy) {
+        TableRaces races = new TableRaces(policy, 2);
+        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(0), 2));
+        races.run(
+                (lane, round) -> lane.table.refund(KEY, at(start(round) + 1), start(round), 2),
+                (lane, round) -> {
+                    lane.table.reset(KEY, start(round) + 1);
+                    lane.granted.addAndGet(debit(lane.table, start(round) + 1, BURST));
                 },
-                round -> {
-                    int all = granted.getAndSet(0) + debit(table, start(round) + 1, BURST);
+                (lane, round) -> {
+                    int all = lane.granted.getAndSet(0) + debit(lane.table, start(round) + 1, BURST);
                     assertThat(all).as("granted in round %d", round).isEqualTo(BURST);
-                    assertThat(table.tryDebit(KEY, start(round + 1), 2)).isZero();
+                    assertThat(lane.table.tryDebit(KEY, start(round + 1), 2)).isZero();
                 });
     }
 
     /** What was debited before the key was forgotten is refilled by then: giving it back must give nothing. */
     @ParameterizedTest
     @MethodSource("policies")
-    void refundAgainstForgettingNeverLiftsTheKey(RateLimitPolicy policy) throws Exception {
-        KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        table.tryDebit(KEY, start(-1), 2);
-        Rounds.run(
-                ROUNDS,
-                round -> {
-                    table.refund(KEY, start(round), start(round - 1), 2);
-                    granted.addAndGet(debit(table, start(round), 1));
+    void refundAgainstForgettingNeverLiftsTheKey(RateLimitPolicy policy) {
+        TableRaces races = new TableRaces(policy, 1);
+        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(-1), 2));
+        races.run(
+                (lane, round) -> {
+                    lane.table.refund(KEY, at(start(round)), start(round - 1), 2);
+                    lane.granted.addAndGet(debit(lane.table, start(round), 1));
                 },
-                round -> {
-                    table.tryDebit("other", start(round), 1);
-                    table.reset("other", start(round));
-                    granted.addAndGet(debit(table, start(round), 1));
+                (lane, round) -> {
+                    lane.table.tryDebit("other", start(round), 1);
+                    lane.table.reset("other", start(round));
+                    lane.granted.addAndGet(debit(lane.table, start(round), 1));
                 },
-                round -> {
-                    int all = granted.getAndSet(0) + debit(table, start(round), BURST);
+                (lane, round) -> {
+                    int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
-                    table.reset(KEY, start(round) + 1);
-                    table.tryDebit(KEY, start(round) + 1, 2);
+                    lane.table.reset(KEY, start(round) + 1);
+                    lane.table.tryDebit(KEY, start(round) + 1, 2);
                 });
     }
 
     /** A permit taken from the overflow cell while the key enters must not stay there beside those of its own cell. */
     @Test
-    void enteringAgainstOverflowDebitKeepsPermitsInFlightInOnePlace() throws Exception {
-        KeyTable table = KeyTable.of(ConcurrencyLimit.of(BURST), Tables.CLOCK, 1, 1 << 16);
-        AtomicInteger granted = new AtomicInteger();
-        table.tryDebit("other", 0, 1);
-        Rounds.run(
-                ROUNDS,
-                round -> granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0),
-                round -> {
-                    table.refund("other", round, round, 1);
-                    granted.addAndGet(table.tryDebit(KEY, round, 2) == 0 ? 1 : 0);
+    void enteringAgainstOverflowDebitKeepsPermitsInFlightInOnePlace() {
+        TableRaces races = new TableRaces(ConcurrencyLimit.of(BURST), 1);
+        races.each((lane, rounds) -> lane.table.tryDebit("other", 0, 1));
+        races.run(
+                (lane, round) -> lane.granted.addAndGet(lane.table.tryDebit(KEY, round, 2) == 0 ? 1 : 0),
+                (lane, round) -> {
+                    lane.table.refund("other", at(round), round, 1);
+                    lane.granted.addAndGet(lane.table.tryDebit(KEY, round, 2) == 0 ? 1 : 0);
                 },
-                round -> {
-                    int holders = granted.getAndSet(0);
+                (lane, round) -> {
+                    int holders = lane.granted.getAndSet(0);
                     assertThat(holders).as("holders in round %d", round).isLessThanOrEqualTo(1);
                     if (holders == 1) {
-                        table.refund(KEY, round, round, 2);
+                        lane.table.refund(KEY, at(round), round, 2);
                     }
-                    assertThat(table.read(KEY, round, 1).remaining()).isEqualTo(BURST);
-                    assertThat(table.tryDebit("other", round, 1)).isZero();
-                    assertThat(table.tryDebit(KEY, round, BURST))
+                    assertThat(lane.table.read(KEY, round, 1).remaining()).isEqualTo(BURST);
+                    assertThat(lane.table.tryDebit("other", round, 1)).isZero();
+                    assertThat(lane.table.tryDebit(KEY, round, BURST))
                             .as("all free past the bound")
                             .isZero();
-                    table.refund(KEY, round, round, BURST);
+                    lane.table.refund(KEY, at(round), round, BURST);
                 });
     }
 
     /** Permits in flight, taken and released while the key moves between its own and its overflow cell. */
     @Test
-    void permitsInFlightAreNeitherLostNorMade() throws Exception {
-        KeyTable table = KeyTable.of(ConcurrencyLimit.of(BURST), Tables.CLOCK, 1, 1 << 16);
-        AtomicInteger held = new AtomicInteger();
-        AtomicInteger most = new AtomicInteger();
-        AtomicInteger granted = new AtomicInteger();
-        Rounds.Step useKey = round -> {
+    void permitsInFlightAreNeitherLostNorMade() {
+        TableRaces races = new TableRaces(ConcurrencyLimit.of(BURST), 1);
+        TableRaces.Step useKey = (lane, round) -> {
             for (int i = 0; i < 8; i++) {
-                if (table.tryDebit(KEY, round, 2) == 0) {
-                    most.accumulateAndGet(held.addAndGet(2), Math::max);
-                    granted.incrementAndGet();
-                    held.addAndGet(-2);
-                    table.refund(KEY, round, round, 2);
+                if (lane.table.tryDebit(KEY, round, 2) == 0) {
+                    lane.most.accumulateAndGet(lane.held.addAndGet(2), Math::max);
+                    lane.granted.incrementAndGet();
+                    lane.held.addAndGet(-2);
+                    lane.table.refund(KEY, at(round), round, 2);
                 }
             }
         };
-        Rounds.run(
-                ROUNDS,
+        races.run(
                 useKey,
-                round -> {
+                (lane, round) -> {
                     for (int i = 0; i < 4; i++) {
-                        boolean other = table.tryDebit("other", round, 1) == 0;
-                        useKey.run(round);
+                        boolean other = lane.table.tryDebit("other", round, 1) == 0;
+                        useKey.run(lane, round);
                         if (other) {
-                            table.refund("other", round, round, 1);
+                            lane.table.refund("other", at(round), round, 1);
                         }
                     }
                 },
-                round -> {
-                    assertThat(most.getAndSet(0))
+                (lane, round) -> {
+                    assertThat(lane.most.getAndSet(0))
                             .as("in flight in round %d", round)
                             .isLessThanOrEqualTo(BURST);
-                    assertThat(table.read(KEY, round, 1).remaining())
+                    assertThat(lane.table.read(KEY, round, 1).remaining())
                             .as("left after round %d", round)
                             .isEqualTo(BURST);
-                    assertThat(table.read("other", round, 1).remaining()).isEqualTo(BURST);
+                    assertThat(lane.table.read("other", round, 1).remaining()).isEqualTo(BURST);
                 });
-        assertThat(granted.get()).isGreaterThan(ROUNDS);
+        races.each((lane, rounds) -> assertThat(lane.granted.get()).isGreaterThan(rounds));
     }
 }

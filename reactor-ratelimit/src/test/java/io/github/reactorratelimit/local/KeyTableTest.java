@@ -1,15 +1,19 @@
 package io.github.reactorratelimit.local;
 
 import static io.github.reactorratelimit.local.Tables.KEY;
+import static io.github.reactorratelimit.local.Tables.at;
 import static io.github.reactorratelimit.local.Tables.gcra;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Reading;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -44,7 +48,7 @@ class KeyTableTest {
             assertThat(looked.waitTicks(KEY, 100, 1)).isZero();
             assertThat(looked.projection(KEY, 100).preview(100, 1)).isEqualTo(100);
         }
-        looked.refund(KEY, 100, 100, 1);
+        looked.refund(KEY, at(100), 100, 1);
         looked.reset(KEY, 100);
         assertThat(looked.size()).isZero();
         assertThat(looked.debit(KEY, 100, 1).allowed()).isTrue();
@@ -78,10 +82,40 @@ class KeyTableTest {
     @Test
     void refundGivesBackOnlyWhatIsStillThere() {
         table.tryDebit(KEY, 0, 4);
-        table.refund(KEY, 5, 0, 2);
+        table.refund(KEY, at(5), 0, 2);
         assertThat(table.read(KEY, 5, 1).remaining()).isEqualTo(3);
-        table.refund(KEY, 40, 0, 2);
+        table.refund(KEY, at(40), 0, 2);
         assertThat(table.tryDebit(KEY, 40, 5)).isZero();
+    }
+
+    static List<RateLimitPolicy> policiesOfBothKindsOfCells() {
+        return List.of(gcra(INTERVAL, BURST), Policies.all(gcra(INTERVAL, BURST), gcra(1, 1_000)));
+    }
+
+    /** Another thread's debits come between the first look at the clock and the swap. */
+    @ParameterizedTest
+    @MethodSource("policiesOfBothKindsOfCells")
+    void refundCountsAsOfATimeNotBeforeTheDebitsItFinds(RateLimitPolicy policy) {
+        KeyTable raced = Tables.of(policy, 10);
+        raced.tryDebit(KEY, 900, 1);
+        AtomicBoolean late = new AtomicBoolean();
+        LongSupplier clock = () -> {
+            if (late.compareAndSet(false, true)) {
+                assertThat(raced.tryDebit(KEY, 1_000, BURST)).isZero();
+                return 900;
+            }
+            return 1_000;
+        };
+        raced.refund(KEY, clock, 900, 1);
+        assertThat(raced.read(KEY, 1_000, 1).waitTicks()).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void refundAsOfATimeBeforeTheLastDebitsLeavesThem() {
+        table.tryDebit(KEY, 900, 1);
+        table.tryDebit(KEY, 1_000, BURST);
+        table.refund(KEY, at(900), 900, 1);
+        assertThat(table.read(KEY, 1_000, 1).remaining()).isLessThanOrEqualTo(1);
     }
 
     @Test
@@ -96,11 +130,20 @@ class KeyTableTest {
     void debitFromBeforeTheResetIsNotRefunded() {
         table.tryDebit(KEY, 0, 2);
         table.reset(KEY, 1);
+        table.tryDebit(KEY, 2, 5);
+        table.refund(KEY, at(2), 0, 2);
+        assertThat(table.read(KEY, 2, 1).remaining()).isZero();
+        table.refund(KEY, at(2), 2, 5);
+        assertThat(table.read(KEY, 2, 1).remaining()).isEqualTo(BURST);
+    }
+
+    @Test
+    void debitFromTheTickOfTheResetIsNotRefunded() {
+        table.tryDebit(KEY, 1, 2);
+        table.reset(KEY, 1);
         table.tryDebit(KEY, 1, 5);
-        table.refund(KEY, 1, 0, 2);
+        table.refund(KEY, at(1), 1, 2);
         assertThat(table.read(KEY, 1, 1).remaining()).isZero();
-        table.refund(KEY, 1, 1, 5);
-        assertThat(table.read(KEY, 1, 1).remaining()).isEqualTo(BURST);
     }
 
     @Test
@@ -187,7 +230,7 @@ class KeyTableTest {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
         small.tryDebit(OTHER, 0, 5);
         small.tryDebit(KEY, 0, 5);
-        small.refund(KEY, 0, 0, 5);
+        small.refund(KEY, at(0), 0, 5);
         assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
     }
 
@@ -226,12 +269,12 @@ class KeyTableTest {
         KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
         small.tryDebit(OTHER, 0, 1);
         assertThat(small.tryDebit(KEY, 0, 3)).isZero();
-        small.refund(OTHER, 1, 0, 1);
+        small.refund(OTHER, at(1), 0, 1);
         assertThat(small.tryDebit(KEY, 2, 1)).as("in flight past the bound").isEqualTo(Algorithm.UNKNOWN);
-        small.refund(KEY, 3, 0, 2);
+        small.refund(KEY, at(3), 0, 2);
         assertThat(small.tryDebit(KEY, 4, 2)).isZero();
-        small.refund(KEY, 5, 4, 2);
-        small.refund(KEY, 5, 0, 1);
+        small.refund(KEY, at(5), 4, 2);
+        small.refund(KEY, at(5), 0, 1);
         assertThat(small.tryDebit(KEY, 6, 3)).isZero();
         assertThat(small.tryDebit(KEY, 6, 1)).isEqualTo(Algorithm.UNKNOWN);
     }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import static io.github.reactorratelimit.local.Tables.at;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.algorithm.Algorithms;
@@ -59,12 +60,35 @@ class SweeperTest {
         sweeper.sweep(1);
         Slot slot = slots.get("at0-3");
         assertThat(slot).isInstanceOf(LongCell.class);
-        ((Cell) slot).refund(1, 0, 1);
+        ((Cell) slot).refund(at(1), 0, 1);
         sweeper.sweep(2);
         assertThat(slots.size()).isEqualTo(20);
         sweeper.wake();
         sweeper.sweep(2);
         assertThat(slots.size()).isEqualTo(19);
+    }
+
+    @Test
+    void wakesUpForWhatWasGivenBackBehindTheHand() {
+        addSpent(40, 0);
+        Slot first = slots.iterator().next().getValue();
+        sweeper.sweep(1);
+        ((Cell) first).refund(at(1), 0, 1);
+        sweeper.wake();
+        for (int i = 0; i < 200; i++) {
+            sweeper.sweep(2);
+        }
+        assertThat(slots.size()).isEqualTo(39);
+    }
+
+    @Test
+    void roundThatSawOnlyEnteringKeysIsNotTheLast() {
+        Entering entering = new Entering();
+        slots.add("key", entering);
+        sweeper.sweep(1);
+        slots.replace("key", entering, pristine.copy());
+        sweeper.sweep(2);
+        assertThat(slots.size()).isZero();
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Seeds;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;
@@ -122,8 +123,7 @@ class ReplayTest {
     /** Element i leaves at max(its arrival, the departure before it, when the bucket has its tokens). */
     @Test
     void departuresFollowTheShapingRule() {
-        long seed = Long.getLong("ratelimit.seed", System.nanoTime());
-        System.out.println("shaping rule: -Dratelimit.seed=" + seed);
+        long seed = Seeds.of("shaping rule");
         for (int i = 0; i < 1_000; i++) {
             SplittableRandom random = new SplittableRandom(seed + i);
             long capacity = 1 + random.nextInt(9);

@@ -9,9 +9,18 @@ public final class Seeds {
 
     /** The given seed, or else a new one. */
     public static long next() {
+        return of("seed");
+    }
+
+    /**
+     * The given seed, or else a new one.
+     *
+     * @param test what it is printed for
+     */
+    public static long of(String test) {
         Long given = Long.getLong("ratelimit.seed");
         long seed = given == null ? ThreadLocalRandom.current().nextLong() : given;
-        System.out.println("ratelimit.seed=" + seed);
+        System.out.println(test + ": -Dratelimit.seed=" + seed);
         return seed;
     }
 }
