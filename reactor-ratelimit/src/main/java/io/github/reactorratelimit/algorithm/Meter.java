@@ -75,12 +75,7 @@ abstract class Meter {
 
     /** Whether {@code parts} owed at {@code at} are more at {@code now} than can be owed. */
     final boolean liesAhead(long at, long parts, long now) {
-<<<<<<< HEAD
-        long ahead = Ticks.until(at, now);
-        return ahead > fillTicks || (ahead > 0 && flowParts(ahead) > mostParts - parts);
-=======
         return deficitParts(at, parts, now) > mostParts;
->>>>>>> main
     }
 
     /**
