@@ -66,7 +66,8 @@ local function answer(op, parts, now, permits, at)
     end
   elseif op == 'x' then
     for i = 1, #parts do
-      parts[i].state = parts[i].policy.fresh
+      local part = parts[i]
+      part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
     end
   else
     fail('ERR', 'unknown op ' .. op)

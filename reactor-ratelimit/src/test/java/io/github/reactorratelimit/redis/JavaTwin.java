@@ -55,7 +55,7 @@ final class JavaTwin<S> {
                 long charged = Math.min(ask.permits(), algorithm.remaining(state, now));
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
-            case RESET -> then(now, algorithm.fresh());
+            case RESET -> then(now, algorithm.rebase(algorithm.fresh(), now));
         };
     }
 
