@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -30,8 +31,7 @@ class LeakyBucketModelTest {
 
     @Test
     void departuresAreFifoAtTheirSlotsWhoeverCancels() {
-        long seed = Long.getLong("ratelimit.seed", System.nanoTime());
-        System.out.println("LeakyBucketModelTest seed " + seed);
+        long seed = Seeds.of("LeakyBucketModelTest");
         SplittableRandom random = new SplittableRandom(seed);
         int departed = 0;
         int cancelled = 0;

@@ -10,21 +10,35 @@ import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Race;
+import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
-import reactor.test.util.RaceTestUtils;
 
 /** Two threads against each other: one atomic move decides, and every permit is spent or returned once. */
 class WaiterRaceTest {
 
     private static final int ROUNDS = 100_000;
+
+    private final Race race = new Race(1, Seeds.of("WaiterRaceTest"));
+
+    @AfterEach
+    void closeRace() {
+        race.close();
+    }
+
+    private void race(Runnable left, Runnable right) {
+        race.run(i -> left.run(), i -> right.run());
+    }
+
     private static final String KEY = "k";
     private static final long INTERVAL_NANOS = 1_000;
     private static final Duration NO_LIMIT = Duration.ofNanos(Long.MAX_VALUE);
@@ -79,7 +93,7 @@ class WaiterRaceTest {
             assertThat(limiter.tryAcquireNow(KEY, 1)).isTrue();
             Receiver<Decision> waiting = Receiver.of(limiter.acquire(KEY));
             time.advance(INTERVAL_NANOS);
-            RaceTestUtils.race(time::runDue, waiting::cancel);
+            race(time::runDue, waiting::cancel);
             time.runDue();
             assertThat(limiter.tryAcquireNow(KEY, 1))
                     .as("round %d: the permit was returned unless it was delivered", round)
@@ -100,7 +114,7 @@ class WaiterRaceTest {
         for (int round = 0; round < ROUNDS; round++) {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             Receiver<Lease> second = Receiver.of(limiter.acquireLease(KEY, 1, NO_LIMIT));
-            RaceTestUtils.race(() -> held.release().subscribe(), second::cancel);
+            race(() -> held.release().subscribe(), second::cancel);
             if (second.get() != null) {
                 granted++;
                 second.get().release().subscribe();
@@ -133,8 +147,7 @@ class WaiterRaceTest {
             Lease held = limiter.acquireLease(KEY, 1, NO_LIMIT).block();
             AtomicReference<Lease> stays = new AtomicReference<>();
             Receiver<Lease> leaves = Receiver.of(limiter.acquireLease(KEY, 1, NO_LIMIT));
-            RaceTestUtils.race(
-                    leaves::cancel, () -> limiter.acquireLease(KEY, 1, NO_LIMIT).subscribe(stays::set));
+            race(leaves::cancel, () -> limiter.acquireLease(KEY, 1, NO_LIMIT).subscribe(stays::set));
             assertThat(stays.get()).isNull();
             held.release().block();
             assertThat(stays.get()).as("round %d", round).isNotNull();
@@ -153,7 +166,7 @@ class WaiterRaceTest {
         int delivered = 0;
         for (int round = 0; round < ROUNDS; round++) {
             Receiver<Decision> asking = new Receiver<>();
-            RaceTestUtils.race(() -> limiter.tryAcquire(KEY).subscribe(asking), asking::cancel);
+            race(() -> limiter.tryAcquire(KEY).subscribe(asking), asking::cancel);
             delivered += asking.get() == null ? 0 : 1;
         }
         assertThat(limiter.peek(KEY).block().remaining()).isEqualTo(ROUNDS - delivered);
@@ -174,7 +187,7 @@ class WaiterRaceTest {
         int delivered = 0;
         for (int round = 0; round < ROUNDS; round++) {
             Receiver<JointDecision> asking = new Receiver<>();
-            RaceTestUtils.race(() -> both.subscribe(asking), asking::cancel);
+            race(() -> both.subscribe(asking), asking::cancel);
             delivered += asking.get() == null ? 0 : 1;
         }
         assertThat(first.peek(KEY).block().remaining()).isEqualTo(ROUNDS - delivered);
@@ -192,7 +205,7 @@ class WaiterRaceTest {
             AtomicInteger told = new AtomicInteger();
             Runnable join = () ->
                     limiter.acquireLease(KEY, 1, NO_LIMIT).subscribe(lease -> {}, error -> told.incrementAndGet());
-            RaceTestUtils.race(() -> limiter.close().subscribe(), join);
+            race(() -> limiter.close().subscribe(), join);
             limiter.close().block(Duration.ofSeconds(30));
             assertThat(told).as("round %d", round).hasValue(1);
         }
