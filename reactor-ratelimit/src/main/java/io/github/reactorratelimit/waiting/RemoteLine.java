@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import reactor.core.publisher.Mono;
 
 /**
  * A line in front of a state that answers later and that others use too. Its head asks, and if it is
@@ -108,7 +109,9 @@ final class RemoteLine extends Line {
 
     private void ask(long permits) {
         asking = true;
-        desk.ask(permits).subscribe(this::answered, this::answered);
+        Mono.defer(() -> desk.ask(permits))
+                .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
+                .subscribe(this::answered, this::answered);
     }
 
     private void answered(Object answer) {
