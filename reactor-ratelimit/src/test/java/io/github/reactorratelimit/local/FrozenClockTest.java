@@ -78,6 +78,7 @@ class FrozenClockTest {
     private static void admitsTheBurstAtEachInstant(RateLimitPolicy policy, int instants) throws InterruptedException {
         KeyTable table = Tables.of(policy, 10);
         AtomicLongArray admitted = new AtomicLongArray(instants);
+        int perThread = (ACQUIRES + THREADS * instants - 1) / (THREADS * instants);
         Phaser meeting = new Phaser(THREADS);
         Thread[] threads = new Thread[THREADS];
         long began = System.nanoTime();
@@ -85,7 +86,7 @@ class FrozenClockTest {
             threads[i] = new Thread(() -> {
                 for (int instant = 0; instant < instants; instant++) {
                     meeting.arriveAndAwaitAdvance();
-                    admitted.addAndGet(instant, acquire(table, instant * STEP_NANOS, ACQUIRES / THREADS / instants));
+                    admitted.addAndGet(instant, acquire(table, instant * STEP_NANOS, perThread));
                 }
             });
             threads[i].start();
@@ -95,7 +96,11 @@ class FrozenClockTest {
         }
         System.out.printf(
                 "%d instants, %d acquires by %d threads, %d ms: %s%n",
-                instants, ACQUIRES, THREADS, (System.nanoTime() - began) / 1_000_000, policy);
+                instants,
+                (long) perThread * THREADS * instants,
+                THREADS,
+                (System.nanoTime() - began) / 1_000_000,
+                policy);
         for (int instant = 0; instant < instants; instant++) {
             assertThat(admitted.get(instant)).as("instant %d", instant).isEqualTo(burst(policy));
         }
