@@ -4,8 +4,8 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -28,23 +28,12 @@ public final class RedisStore implements RateLimitStore {
     /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
 
-    private final RedisScriptingAsyncCommands<String, String> commands;
-    private final String prefix;
-    private final Duration deadline;
-    private final FailureMode failureMode;
-    private final boolean coalescing;
+    private final RedisClusterAsyncCommands<String, String> commands;
+    private final StoreOptions options;
 
-    private RedisStore(
-            RedisScriptingAsyncCommands<String, String> commands,
-            String prefix,
-            Duration deadline,
-            FailureMode failureMode,
-            boolean coalescing) {
+    private RedisStore(RedisClusterAsyncCommands<String, String> commands, StoreOptions options) {
         this.commands = commands;
-        this.prefix = prefix;
-        this.deadline = deadline;
-        this.failureMode = failureMode;
-        this.coalescing = coalescing;
+        this.options = options;
     }
 
     /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
@@ -57,8 +46,12 @@ public final class RedisStore implements RateLimitStore {
         return of(Objects.requireNonNull(connection, "connection").async());
     }
 
-    private static RedisStore of(RedisScriptingAsyncCommands<String, String> commands) {
-        return new RedisStore(commands, "ratelimit", DEFAULT_DEADLINE, FailureMode.closed(), true);
+    private static RedisStore of(RedisClusterAsyncCommands<String, String> commands) {
+        return new RedisStore(commands, StoreOptions.DEFAULT);
+    }
+
+    private RedisStore with(StoreOptions options) {
+        return new RedisStore(commands, options);
     }
 
     /** The same store with keys that begin with {@code prefix}; {@code "ratelimit"} unless given. */
@@ -66,7 +59,7 @@ public final class RedisStore implements RateLimitStore {
         if (Objects.requireNonNull(prefix, "prefix").isBlank() || prefix.contains("{") || prefix.contains("}")) {
             throw new IllegalArgumentException("prefix must not be blank or hold braces, was '" + prefix + "'");
         }
-        return new RedisStore(commands, prefix, deadline, failureMode, coalescing);
+        return with(options.toBuilder().prefix(prefix).build());
     }
 
     /** The same store, whose calls are given up after {@code deadline}. They are never sent again. */
@@ -75,28 +68,32 @@ public final class RedisStore implements RateLimitStore {
         if (deadline.isZero() || deadline.isNegative() || deadline.compareTo(Duration.ofMinutes(1)) > 0) {
             throw new IllegalArgumentException("deadline must be positive and at most one minute, was " + deadline);
         }
-        return new RedisStore(commands, prefix, deadline, failureMode, coalescing);
+        return with(options.toBuilder().deadline(deadline).build());
     }
 
     /** The same store with another answer while Redis is unavailable. */
     public RedisStore whenUnavailable(FailureMode mode) {
-        return new RedisStore(commands, prefix, deadline, Objects.requireNonNull(mode, "mode"), coalescing);
+        return with(options.toBuilder()
+                .failureMode(Objects.requireNonNull(mode, "mode"))
+                .build());
     }
 
     /** The same store with a call for every ask. */
     public RedisStore withoutCoalescing() {
-        return new RedisStore(commands, prefix, deadline, failureMode, false);
+        return with(options.toBuilder().coalescing(false).build());
     }
 
     @Override
     public LimiterState open(LimiterSettings settings) {
-        ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), deadline);
-        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys(prefix, settings.name()), coalescing);
-        return new RedisState(settings, calls, new Unavailability(settings, failureMode, calls.breaker()));
+        ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
+        RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
+        RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
+        return new RedisState(settings, calls, new Unavailability(settings, options.failureMode(), calls.breaker()));
     }
 
     @Override
     public String toString() {
-        return "RedisStore '" + prefix + "', deadline " + deadline + ", when unavailable " + failureMode;
+        return "RedisStore '" + options.prefix() + "', deadline " + options.deadline() + ", when unavailable "
+                + options.failureMode();
     }
 }
