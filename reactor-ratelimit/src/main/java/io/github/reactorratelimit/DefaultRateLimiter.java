@@ -155,7 +155,8 @@ final class DefaultRateLimiter implements RateLimiter {
                 : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::requireConcurrency);
         return answer.handle((decision, sink) -> {
             if (decision.allowed()) {
-                sink.next(new HeldLease(decision, giveBack(decision.debit().orElseThrow())));
+                sink.next(new HeldLease(
+                        decision, decision.debit().map(this::giveBack).orElse(Mono.empty())));
             } else {
                 sink.error(new RateLimitExceededException(decision));
             }

@@ -46,6 +46,11 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void leaseLost(long permits) {
+        guard(() -> actual.leaseLost(permits));
+    }
+
+    @Override
     public void degraded(Degradation degradation) {
         guard(() -> actual.degraded(degradation));
     }

@@ -18,7 +18,7 @@ final class RedisCalls {
     /** A resolver that makes up a policy for every key would make these pipes for every key. */
     private static final int MAX_POLICIES = 1_000;
 
-    private static final Duration PROBE_EVERY = Duration.ofMillis(500);
+    static final Duration PROBE_EVERY = Duration.ofMillis(500);
 
     private final LimiterSettings settings;
     private final ScriptCaller caller;

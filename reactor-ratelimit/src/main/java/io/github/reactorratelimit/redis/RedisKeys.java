@@ -10,9 +10,17 @@ import java.util.List;
 final class RedisKeys {
 
     private final String head;
+    private final String signalChannel;
 
     RedisKeys(String prefix, String limiter) {
-        this.head = prefix + ":{" + escape(limiter) + ":";
+        String tag = prefix + ":{" + escape(limiter);
+        this.head = tag + ":";
+        this.signalChannel = tag + "}:signals";
+    }
+
+    /** Where the processes that share the limiter tell each other what changed. */
+    String signalChannel() {
+        return signalChannel;
     }
 
     String[] of(String key, List<String> partNames) {

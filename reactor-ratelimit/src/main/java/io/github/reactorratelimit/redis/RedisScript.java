@@ -36,6 +36,15 @@ final class RedisScript {
         return SCRIPTS.computeIfAbsent(needed, RedisScript::assemble);
     }
 
+    /** Of the leases of a concurrency limit. */
+    static RedisScript ofConcurrency() {
+        return Concurrency.SCRIPT;
+    }
+
+    private static final class Concurrency {
+        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"));
+    }
+
     /** For EVAL, where Redis does not know the {@link #sha1()}. */
     String text() {
         return text;

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
@@ -87,6 +88,10 @@ public final class RedisStore implements RateLimitStore {
     public LimiterState open(LimiterSettings settings) {
         ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
+        if (settings.policy() instanceof ConcurrencyLimit limit) {
+            return ConcurrencyState.open(
+                    settings, limit, options, new ConcurrencyCalls(settings, caller, keys, options));
+        }
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
         return new RedisState(settings, calls, new Unavailability(settings, options.failureMode(), calls.breaker()));
     }

@@ -43,20 +43,28 @@ final class ScriptCaller {
                 .timeout(deadline, Mono.error(this::tooLate), scheduler);
     }
 
+    /** Any script, whose reply is for the caller to check. */
+    Mono<List<Object>> call(RedisScript script, String[] keys, String[] arguments) {
+        return run(script, keys, arguments).timeout(deadline, Mono.error(this::tooLate), scheduler);
+    }
+
     private RedisUnavailableException tooLate() {
         return new RedisUnavailableException("no answer from Redis within " + deadline);
     }
 
     private Mono<ScriptReply> attempt(PolicyArguments policy, String[] keys, List<Ask> asks, long aboutMicros) {
         String[] arguments = ScriptArguments.of(policy, asks, aboutMicros);
-        RedisScript script = policy.script();
+        return run(policy.script(), keys, arguments)
+                .map(reply ->
+                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+    }
+
+    private Mono<List<Object>> run(RedisScript script, String[] keys, String[] arguments) {
         return this.<List<Object>>send(() -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
                 .onErrorResume(
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
-                .onErrorMap(ScriptCaller::classify)
-                .map(reply ->
-                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+                .onErrorMap(ScriptCaller::classify);
     }
 
     private interface Command<T> {

@@ -84,7 +84,7 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
         return "".equals(text(name, value)) ? Algorithm.UNKNOWN : notNegative(name, value);
     }
 
-    private static long notNegative(String name, @Nullable Object value) {
+    static long notNegative(String name, @Nullable Object value) {
         long number = integer(name, value);
         if (number < 0) {
             throw new RedisReplyException("reply has a negative " + name + ": " + number);
@@ -92,7 +92,7 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
         return number;
     }
 
-    private static long integer(String name, @Nullable Object value) {
+    static long integer(String name, @Nullable Object value) {
         String text = text(name, value);
         if (!INTEGER.matcher(text).matches()) {
             throw new RedisReplyException("reply has no integer as " + name);

@@ -29,6 +29,12 @@ final class Unavailability {
                 : null;
     }
 
+    /** Gives out a share of the limit, if that is the mode. */
+    @Nullable
+    RateLimiter share() {
+        return share;
+    }
+
     Mono<Decision> decide(String key, RateLimitPolicy policy, long permits) {
         if (share != null) {
             return permits > share.policy().capacity()
@@ -41,7 +47,7 @@ final class Unavailability {
                 : denied(policy, permits, Degradation.CLOSED));
     }
 
-    private Decision denied(RateLimitPolicy policy, long permits, Degradation degradation) {
+    Decision denied(RateLimitPolicy policy, long permits, Degradation degradation) {
         long retryAfter = breaker.pauseLeft(settings.scheduler().now(TimeUnit.NANOSECONDS));
         return counted(Decision.deny(policy, permits, nothingKnown(policy, 0), retryAfter), degradation);
     }
@@ -50,7 +56,7 @@ final class Unavailability {
         return new Decision.Quota(policy.capacity(), remaining, Decision.Quota.UNKNOWN);
     }
 
-    private Decision counted(Decision decision, Degradation degradation) {
+    Decision counted(Decision decision, Degradation degradation) {
         settings.recorder().degraded(degradation);
         return decision.asDegraded();
     }
