@@ -11,14 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
-import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
  * The leases that this process holds, renewed three times in the time that a lease lasts, also after the
- * limiter was closed: whoever holds one may still be at work. There is a task only while there are leases.
+ * limiter was closed: whoever holds one may still be at work. The next round is scheduled only where there
+ * are leases, and not taken back when the last one is released: the one after it would need it again.
  */
 final class LeaseKeeper extends SerialWorker {
 
@@ -31,8 +30,10 @@ final class LeaseKeeper extends SerialWorker {
     private final Map<Long, HeldLease> held = new ConcurrentHashMap<>();
     private final AtomicBoolean renewing = new AtomicBoolean();
 
+    private volatile boolean due;
+
     /** Written by the owner only. */
-    private volatile @Nullable Disposable task;
+    private volatile boolean scheduled;
 
     LeaseKeeper(LimiterSettings settings, ConcurrencyCalls calls, Duration lease) {
         this.settings = settings;
@@ -42,45 +43,50 @@ final class LeaseKeeper extends SerialWorker {
 
     void keep(HeldLease lease) {
         held.put(lease.number(), lease);
-        poke();
+        if (!scheduled) {
+            poke();
+        }
     }
 
     /** False if it is not kept any more: it was lost, or reset. */
     boolean letGo(long number) {
-        boolean kept = held.remove(number) != null;
-        poke();
-        return kept;
+        return held.remove(number) != null;
     }
 
     /** The leases of a key were ended on purpose. */
     void letGoOf(String key) {
         held.values().removeIf(lease -> lease.key().equals(key));
-        poke();
     }
 
     boolean isRunning() {
-        return task != null;
+        return scheduled;
     }
 
     @Override
     protected void work() {
-        boolean wanted = !held.isEmpty();
-        Disposable running = task;
-        if (wanted && running == null) {
-            task = start();
-        } else if (!wanted && running != null) {
-            running.dispose();
-            task = null;
+        if (due) {
+            due = false;
+            scheduled = false;
+            renew();
+        }
+        if (!scheduled && !held.isEmpty()) {
+            scheduled = schedule();
         }
     }
 
     /** Nothing can be renewed where the scheduler was disposed, and with it the limiter. */
-    private @Nullable Disposable start() {
+    private boolean schedule() {
         try {
-            return settings.scheduler().schedulePeriodically(this::renew, everyNanos, everyNanos, TimeUnit.NANOSECONDS);
+            settings.scheduler().schedule(this::roundIsDue, everyNanos, TimeUnit.NANOSECONDS);
+            return true;
         } catch (RejectedExecutionException gone) {
-            return null;
+            return false;
         }
+    }
+
+    private void roundIsDue() {
+        due = true;
+        poke();
     }
 
     /** A round that takes longer than the time between two is not overtaken by the next. */
