@@ -36,10 +36,10 @@ final class ScriptCaller {
         this.deadline = deadline;
     }
 
-    Mono<ScriptReply> call(PolicyArguments policy, String[] keys, List<Ask> asks) {
+    Mono<ScriptReply> call(Ruling ruling, String[] keys, List<Ask> asks) {
         long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
-        return attempt(policy, keys, asks, aboutMicros)
-                .onErrorResume(OutsideWindows.class, outside -> attempt(policy, keys, asks, outside.serverMicros))
+        return attempt(ruling, keys, asks, aboutMicros)
+                .onErrorResume(OutsideWindows.class, outside -> attempt(ruling, keys, asks, outside.serverMicros))
                 .timeout(deadline, Mono.error(this::tooLate), scheduler);
     }
 
@@ -47,16 +47,16 @@ final class ScriptCaller {
         return new RedisUnavailableException("no answer from Redis within " + deadline);
     }
 
-    private Mono<ScriptReply> attempt(PolicyArguments policy, String[] keys, List<Ask> asks, long aboutMicros) {
-        String[] arguments = ScriptArguments.of(policy, asks, aboutMicros);
-        RedisScript script = policy.script();
+    private Mono<ScriptReply> attempt(Ruling ruling, String[] keys, List<Ask> asks, long aboutMicros) {
+        String[] arguments = ScriptArguments.of(ruling, asks, aboutMicros);
+        RedisScript script = ruling.script();
         return this.<List<Object>>send(() -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
                 .onErrorResume(
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
                 .onErrorMap(ScriptCaller::classify)
-                .map(reply ->
-                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+                .map(reply -> ScriptReply.parse(
+                        reply, asks, ruling.policy().partNames().size()));
     }
 
     private interface Command<T> {
