@@ -5,7 +5,7 @@ import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.Objects;
 
@@ -28,30 +28,42 @@ public final class RedisStore implements RateLimitStore {
     /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
 
-    private final RedisClusterAsyncCommands<String, String> commands;
+    private final RedisLink link;
     private final StoreOptions options;
 
-    private RedisStore(RedisClusterAsyncCommands<String, String> commands, StoreOptions options) {
-        this.commands = commands;
+    private RedisStore(RedisLink link, StoreOptions options) {
+        this.link = link;
         this.options = options;
     }
 
     /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
-        return of(Objects.requireNonNull(connection, "connection").async());
+        Objects.requireNonNull(connection, "connection");
+        return of(RedisLink.of(connection, connection.async()));
     }
 
     /** On a Cluster; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
-        return of(Objects.requireNonNull(connection, "connection").async());
+        Objects.requireNonNull(connection, "connection");
+        return of(RedisLink.of(connection, connection.async()));
     }
 
-    private static RedisStore of(RedisClusterAsyncCommands<String, String> commands) {
-        return new RedisStore(commands, StoreOptions.DEFAULT);
+    private static RedisStore of(RedisLink link) {
+        return new RedisStore(link, StoreOptions.DEFAULT);
     }
 
     private RedisStore with(StoreOptions options) {
-        return new RedisStore(commands, options);
+        return new RedisStore(link, options);
+    }
+
+    /**
+     * The same store, whose limiters tell those of other processes what they gave back, reset or paused, so that who waits
+     * there notices within a message's time and not when the last denial said. The connection must be to the same server or
+     * Cluster and is for listening only; it may carry other subscriptions, and stays the caller's, who closes it after the
+     * limiters.
+     */
+    public RedisStore withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
+        return new RedisStore(link.withSignals(Objects.requireNonNull(pubSub, "pubSub")), options);
     }
 
     /** The same store with keys that begin with {@code prefix}; {@code "ratelimit"} unless given. */
@@ -85,10 +97,11 @@ public final class RedisStore implements RateLimitStore {
 
     @Override
     public LimiterState open(LimiterSettings settings) {
-        ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
+        ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
-        return new RedisState(settings, calls, new Unavailability(settings, options.failureMode(), calls.breaker()));
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
+        return new RedisState(settings, calls, unavailability, link.signals(keys));
     }
 
     @Override
