@@ -3,16 +3,20 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
+import reactor.core.publisher.Mono;
 
 /**
  * State in Redis, shared by all processes that use the same prefix and limiter name. Works on any Lettuce
- * connection: standalone, Sentinel or replicas (read from the master only), Cluster. The connection stays
- * the caller's, who closes it.
+ * connection: standalone, Sentinel or replicas (read from the master only), Cluster. A connection that is handed
+ * in stays the caller's, who closes it; {@link #connect(String)} makes one.
  *
  * <pre>{@code
  * RateLimitStore store = RedisStore.of(redisClient.connect())
@@ -39,13 +43,51 @@ public final class RedisStore implements RateLimitStore {
     /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
-        return of(RedisLink.of(connection, connection.async()));
+        ConnectionAdvice.log(connection);
+        return of(RedisLink.of(connection));
     }
 
     /** On a Cluster; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
-        return of(RedisLink.of(connection, connection.async()));
+        ConnectionAdvice.log(connection);
+        return of(RedisLink.of(connection));
+    }
+
+    /**
+     * Connects to a standalone server ({@code redis://user:password@host:6379}, {@code rediss://} for TLS) or to the master
+     * that Sentinels name ({@code redis-sentinel://host:26379,host:26379#master}), with options that suit a limiter and
+     * with {@linkplain #withSignals signals}. Connects anew on each subscription; gives up after 5 seconds, or
+     * after the {@code ?timeout=} of the URI, with a {@link RedisUnavailableException}. Whoever connects {@linkplain #close()
+     * closes}.
+     *
+     * @throws IllegalArgumentException if the URI is none of these
+     */
+    public static Mono<RedisStore> connect(String uri) {
+        return connect(RedisConnector.parse(uri));
+    }
+
+    /** {@link #connect(String)} with a URI in Lettuce's form, whose timeout is taken as it is: a minute unless set. */
+    public static Mono<RedisStore> connect(RedisURI uri) {
+        return RedisConnector.connect(Objects.requireNonNull(uri, "uri")).map(RedisStore::of);
+    }
+
+    /** {@link #connect(String)} to a Cluster, of which one node or more are named; the others are found through them. */
+    public static Mono<RedisStore> connectCluster(String... uris) {
+        return connectCluster(Stream.of(uris).map(RedisConnector::parse).toList());
+    }
+
+    /** {@link #connectCluster(String...)} with URIs in Lettuce's form. */
+    public static Mono<RedisStore> connectCluster(List<RedisURI> uris) {
+        return RedisConnector.connectCluster(List.copyOf(uris)).map(RedisStore::of);
+    }
+
+    /**
+     * Closes the connections that {@link #connect} made, for this store and all made from it: close their limiters first.
+     * Leaves connections alone that were handed in.
+     */
+    public Mono<Void> close() {
+        return link.close();
     }
 
     private static RedisStore of(RedisLink link) {
