@@ -30,8 +30,11 @@ final class RemoteLine extends Line {
     private final Queue<Object> answers = new ConcurrentLinkedQueue<>();
     private volatile boolean askAgain;
 
-    /** The owner's, as is the field below. */
+    /** The owner's, as are the fields below. */
     private boolean asking;
+
+    /** Whether something changed since the question under way was asked: a denial may no longer be true. */
+    private boolean outdated;
 
     private long notBefore;
 
@@ -75,6 +78,7 @@ final class RemoteLine extends Line {
     long serve(long now) {
         if (askAgain) {
             askAgain = false;
+            outdated = asking;
             notBefore = now;
             denyWhoCannotOutlast(desk.pausedUntil(), now);
         }
@@ -109,6 +113,7 @@ final class RemoteLine extends Line {
 
     private void ask(long permits) {
         asking = true;
+        outdated = false;
         Mono.defer(() -> desk.ask(permits))
                 .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
                 .subscribe(this::answered, this::answered);
@@ -123,7 +128,7 @@ final class RemoteLine extends Line {
         if (answer instanceof Decision decision) {
             if (decision.allowed()) {
                 grant(decision);
-            } else {
+            } else if (!outdated) {
                 retryLater(decision, now);
             }
         } else if (answer instanceof Throwable failure) {
