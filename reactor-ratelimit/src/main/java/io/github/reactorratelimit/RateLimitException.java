@@ -1,5 +1,7 @@
 package io.github.reactorratelimit;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * Anything a limiter signals as an error. Has no stack trace, which would say nothing about the cause
  * and cost more than the decision itself, and never prints a key.
@@ -9,6 +11,10 @@ public abstract class RateLimitException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     protected RateLimitException(String message) {
-        super(message, null, false, false);
+        this(message, null);
+    }
+
+    protected RateLimitException(String message, @Nullable Throwable cause) {
+        super(message, cause, false, false);
     }
 }

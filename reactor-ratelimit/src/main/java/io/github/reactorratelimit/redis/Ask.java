@@ -4,10 +4,15 @@ package io.github.reactorratelimit.redis;
  * One of the asks that travel in a call.
  *
  * @param op what to do
- * @param permits how many; 0 for a reset
- * @param atMicros the server's time of the debit that is given back, else 0
+ * @param permits how many; 0 where none are asked for
+ * @param atMicros the server's time of the debit that is given back, the base of the slot that is freed, the
+ *     longest wait for a slot, how long to pause; else 0
+ * @param generation of the slot that is freed, else 0
  */
-record Ask(Op op, long permits, long atMicros) {
+record Ask(Op op, long permits, long atMicros, long generation) {
+
+    /** A wait for a slot without limit. */
+    static final long UNBOUNDED_MICROS = (1L << 52) - 1;
 
     /** What to do with the key. */
     enum Op {
@@ -19,13 +24,27 @@ record Ask(Op op, long permits, long atMicros) {
         GIVE_BACK("b"),
         /** Debits what remains of the permits. */
         CHARGE("c"),
-        /** Forgets what was spent. */
-        RESET("x");
+        /** Debits as many of the permits as there are. */
+        TAKE_UP_TO("u"),
+        /** Debits for a time ahead, the slot, if that is not too far. */
+        RESERVE("r"),
+        /** Gives back a slot that lies ahead. */
+        FREE("f"),
+        /** Forgets what was spent, and the pause. */
+        RESET("x"),
+        /** Denies everything for a while; slots ahead come later by as much. */
+        PAUSE("p"),
+        /** Counts what was spent under the policy before as spent under this one. */
+        MOVE("m");
 
         private final String argument;
 
         Op(String argument) {
             this.argument = argument;
+        }
+
+        boolean takesPermits() {
+            return this != RESET && this != PAUSE && this != MOVE;
         }
 
         String argument() {
@@ -36,29 +55,54 @@ record Ask(Op op, long permits, long atMicros) {
     Ask {
         Exact.check("permits", permits);
         Exact.check("atMicros", atMicros);
-        if (op == Op.RESET ? permits != 0 : permits < 1) {
+        if (op.takesPermits() ? permits < 1 : permits != 0) {
             throw new IllegalArgumentException(
-                    "permits of a " + op + " must be " + (op == Op.RESET ? "0" : "positive") + ", was " + permits);
+                    "permits of a " + op + " must be " + (op.takesPermits() ? "positive" : "0") + ", was " + permits);
         }
     }
 
     static Ask take(long permits) {
-        return new Ask(Op.TAKE, permits, 0);
+        return new Ask(Op.TAKE, permits, 0, 0);
+    }
+
+    static Ask takeUpTo(long permits) {
+        return new Ask(Op.TAKE_UP_TO, permits, 0, 0);
     }
 
     static Ask look(long permits) {
-        return new Ask(Op.LOOK, permits, 0);
+        return new Ask(Op.LOOK, permits, 0, 0);
     }
 
     static Ask giveBack(long permits, long debitedAtMicros) {
-        return new Ask(Op.GIVE_BACK, permits, debitedAtMicros);
+        return new Ask(Op.GIVE_BACK, permits, debitedAtMicros, 0);
     }
 
     static Ask charge(long permits) {
-        return new Ask(Op.CHARGE, permits, 0);
+        return new Ask(Op.CHARGE, permits, 0, 0);
+    }
+
+    static Ask reserve(long permits, long maxWaitMicros) {
+        return new Ask(Op.RESERVE, permits, Math.min(maxWaitMicros, UNBOUNDED_MICROS), 0);
+    }
+
+    static Ask free(long permits, long baseMicros, long generation) {
+        return new Ask(Op.FREE, permits, baseMicros, generation);
     }
 
     static Ask reset() {
-        return new Ask(Op.RESET, 0, 0);
+        return new Ask(Op.RESET, 0, 0, 0);
+    }
+
+    static Ask pause(long micros) {
+        return new Ask(Op.PAUSE, 0, Math.min(micros, UNBOUNDED_MICROS), 0);
+    }
+
+    static Ask move() {
+        return new Ask(Op.MOVE, 0, 0, 0);
+    }
+
+    /** What the script is told besides the permits. */
+    String at() {
+        return op == Op.FREE ? atMicros + " " + generation : Long.toString(atMicros);
     }
 }

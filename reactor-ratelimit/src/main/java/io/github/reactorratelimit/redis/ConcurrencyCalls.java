@@ -76,7 +76,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
     @Override
     public Mono<List<ConcurrencyReply.Answer>> call(String key, List<ConcurrencyAsk> asks) {
         long max = ((ConcurrencyLimit) settings.policy()).max();
-        var subject = new ConcurrencyAsk.Subject(max, keys.signalChannel(), "f" + RedisKeys.escape(key));
+        var subject = new ConcurrencyAsk.Subject(max, keys.signalChannel(), Signals.Kind.FREED.message(key));
         return caller.call(
                         RedisScript.ofConcurrency(), keys.of(key, PART_NAMES), ConcurrencyAsk.arguments(subject, asks))
                 .map(reply -> ConcurrencyReply.parse(reply, asks.size()).answers());

@@ -21,32 +21,31 @@ final class ConcurrencyState implements LimiterState {
     private final LimiterSettings settings;
     private final ConcurrencyLimit limit;
     private final Leases leases;
+    private final Signals signals;
     private final RemoteLines lines;
     private final Pauses pauses = new Pauses();
 
-    private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases) {
+    private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases, Signals signals) {
         this.settings = settings;
         this.limit = limit;
         this.leases = leases;
+        this.signals = signals;
         this.lines = new RemoteLines(settings);
+        signals.listen(new Ear());
     }
 
     static ConcurrencyState open(
-            LimiterSettings settings, ConcurrencyLimit limit, StoreOptions options, ConcurrencyCalls calls) {
+            LimiterSettings settings, StoreOptions options, ConcurrencyCalls calls, Signals signals) {
+        ConcurrencyLimit limit = (ConcurrencyLimit) settings.policy();
         if (options.failureMode() instanceof FailureMode.Local local && !(local.policy() instanceof ConcurrencyLimit)) {
             throw new IllegalArgumentException("share of a ConcurrencyLimit must be one too, was " + local.policy());
         }
         Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
-        return new ConcurrencyState(settings, limit, new Leases(settings, limit, calls, unavailability));
+        return new ConcurrencyState(settings, limit, new Leases(settings, limit, calls, unavailability), signals);
     }
 
     private long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
-    }
-
-    /** Permits of a key came back in another process: perhaps it is somebody's turn. */
-    void freedElsewhere(String key) {
-        lines.askAgain(key);
     }
 
     LeaseKeeper keeper() {
@@ -166,12 +165,28 @@ final class ConcurrencyState implements LimiterState {
     /** Leases that are held stay, and are renewed until they are released. */
     @Override
     public Mono<Void> close() {
-        return lines.close();
+        return lines.close().then(signals.close());
     }
 
     @Override
     public boolean isClosed() {
         return lines.isClosed();
+    }
+
+    /** What other processes gave back may be somebody's turn here. The script tells them, not this process. */
+    private final class Ear implements Signals.Listener {
+
+        @Override
+        public void heard(Signals.Kind kind, String subject) {
+            if (kind == Signals.Kind.FREED) {
+                lines.askAgain(subject);
+            }
+        }
+
+        @Override
+        public void reconnected() {
+            lines.askAgainAll();
+        }
     }
 
     /** One key, as the lines see it. */

@@ -16,8 +16,8 @@ import reactor.core.publisher.MonoSink;
  */
 final class KeyPipe extends SerialWorker {
 
-    /** An answer together with the server's time it was given at. */
-    record Answered(ScriptReply.Answer answer, long atMicros) {}
+    /** An answer together with what holds for the key. */
+    record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key) {}
 
     private record Pending(Ask ask, MonoSink<Answered> sink) {}
 
@@ -93,7 +93,7 @@ final class KeyPipe extends SerialWorker {
         for (int i = 0; i < answered.size(); i++) {
             MonoSink<Answered> sink = answered.get(i).sink();
             if (came instanceof ScriptReply reply) {
-                sink.success(new Answered(reply.answers().get(i), reply.nowMicros()));
+                sink.success(new Answered(reply.answers().get(i), reply.key()));
             } else if (came instanceof Throwable error) {
                 sink.error(error);
             }

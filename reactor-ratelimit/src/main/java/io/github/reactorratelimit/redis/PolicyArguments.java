@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * A policy as the scripts take it: which script, how many keys, which parameters. Made once for a policy
@@ -48,6 +49,18 @@ final class PolicyArguments {
 
     RedisScript script() {
         return script;
+    }
+
+    /** One that knows the algorithms of both. */
+    RedisScript scriptWith(PolicyArguments other) {
+        return RedisScript.of(Stream.concat(parts.stream(), other.parts.stream())
+                .map(PartArguments::algorithm)
+                .toList());
+    }
+
+    /** Whether those who wait reserve the time at which they leave. */
+    boolean reserves() {
+        return parts.size() == 1 && parts.get(0).algorithm().isMetered();
     }
 
     /**

@@ -8,21 +8,23 @@ import reactor.core.publisher.Mono;
 /** The asks under one policy: a pipe for each key that is asked for right now, and nothing for the others. */
 final class PolicyPipes {
 
-    private final PolicyArguments policy;
+    private final Ruling ruling;
+    private final List<String> keyNames;
     private final RedisKeys keys;
     private final ScriptCaller caller;
     private final int maxAsks;
     private final Map<String, KeyPipe> pipes = new ConcurrentHashMap<>();
 
-    PolicyPipes(PolicyArguments policy, RedisKeys keys, ScriptCaller caller, boolean coalesce) {
-        this.policy = policy;
+    PolicyPipes(Ruling ruling, RedisKeys keys, ScriptCaller caller, boolean coalesce) {
+        this.ruling = ruling;
+        this.keyNames = ruling.keyNames();
         this.keys = keys;
         this.caller = caller;
         this.maxAsks = coalesce ? ScriptArguments.MAX_ASKS : 1;
     }
 
     PolicyArguments policy() {
-        return policy;
+        return ruling.policy();
     }
 
     int maxAsks() {
@@ -43,7 +45,7 @@ final class PolicyPipes {
     }
 
     Mono<ScriptReply> call(String key, List<Ask> asks) {
-        return caller.call(policy, keys.of(key, policy.partNames()), asks);
+        return caller.call(ruling, keys.of(key, keyNames), asks);
     }
 
     void remove(String key, KeyPipe pipe) {

@@ -43,7 +43,7 @@ final class RedisCalls {
     }
 
     private PolicyPipes newPipes(RateLimitPolicy policy) {
-        return new PolicyPipes(PolicyArguments.of(policy, startMicros), keys, caller, coalescing);
+        return new PolicyPipes(Ruling.of(PolicyArguments.of(policy, startMicros)), keys, caller, coalescing);
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {
@@ -86,7 +86,12 @@ final class RedisCalls {
         if (ask.op() != Ask.Op.TAKE) {
             return Decision.wouldAllow(binding, ask.permits(), quota);
         }
-        Debit debit = new Debit(owner, key, pipes.policy().policy(), ask.permits(), answered.atMicros());
+        Debit debit = new Debit(
+                owner,
+                key,
+                pipes.policy().policy(),
+                ask.permits(),
+                answered.key().nowMicros());
         return Decision.allow(binding, quota, debit);
     }
 }

@@ -1,6 +1,9 @@
 package io.github.reactorratelimit.redis;
 
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The names of keys in Redis: {@code prefix:{limiter:key}:part}. What lies in braces chooses the slot, so
@@ -8,6 +11,8 @@ import java.util.List;
  * slot for many keys.
  */
 final class RedisKeys {
+
+    private static final Pattern ESCAPED = Pattern.compile("%([0-9A-F]{4})?");
 
     private final String head;
     private final String signalChannel;
@@ -47,6 +52,23 @@ final class RedisKeys {
             }
         }
         return escaped == null ? text : escaped.toString();
+    }
+
+    /** The text that was escaped; empty if this is not what {@link #escape} makes. */
+    static Optional<String> unescape(String escaped) {
+        if (escaped.indexOf('%') < 0) {
+            return Optional.of(escaped);
+        }
+        StringBuilder text = new StringBuilder(escaped.length());
+        Matcher matcher = ESCAPED.matcher(escaped);
+        int from = 0;
+        for (; matcher.find(); from = matcher.end()) {
+            if (matcher.group(1) == null) {
+                return Optional.empty();
+            }
+            text.append(escaped, from, matcher.start()).append((char) Integer.parseInt(matcher.group(1), 16));
+        }
+        return Optional.of(text.append(escaped, from, escaped.length()).toString());
     }
 
     private static boolean isLoneSurrogate(String text, int index) {

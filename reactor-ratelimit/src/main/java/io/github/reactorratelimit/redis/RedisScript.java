@@ -25,10 +25,12 @@ final class RedisScript {
 
     private final String text;
     private final String sha1;
+    private final boolean reserves;
 
-    private RedisScript(String text) {
+    private RedisScript(String text, boolean reserves) {
         this.text = text;
         this.sha1 = sha1Of(text);
+        this.reserves = reserves;
     }
 
     static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
@@ -42,7 +44,7 @@ final class RedisScript {
     }
 
     private static final class Concurrency {
-        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"));
+        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"), false);
     }
 
     /** For EVAL, where Redis does not know the {@link #sha1()}. */
@@ -55,15 +57,21 @@ final class RedisScript {
         return sha1;
     }
 
+    /** Whether a call is given a key for free slots. */
+    boolean reserves() {
+        return reserves;
+    }
+
     private static RedisScript assemble(Set<ScriptAlgorithm> algorithms) {
         Set<String> files = new LinkedHashSet<>();
         files.add("prelude.lua");
+        files.add("notes.lua");
         algorithms.forEach(algorithm -> files.addAll(algorithm.files()));
         files.add("composite.lua");
         files.add("evaluate.lua");
         StringBuilder text = new StringBuilder();
         files.forEach(file -> text.append(read(file)).append('\n'));
-        return new RedisScript(text.toString());
+        return new RedisScript(text.toString(), algorithms.stream().anyMatch(ScriptAlgorithm::isMetered));
     }
 
     private static String read(String file) {

@@ -20,14 +20,17 @@ final class RedisState implements LimiterState {
     private final LimiterSettings settings;
     private final RedisCalls calls;
     private final Unavailability unavailability;
+    private final Signals signals;
     private final RemoteLines lines;
     private final Pauses pauses = new Pauses();
 
-    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability) {
+    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability, Signals signals) {
         this.settings = settings;
         this.calls = calls;
         this.unavailability = unavailability;
+        this.signals = signals;
         this.lines = new RemoteLines(settings);
+        signals.listen(new Ear());
     }
 
     private long now() {
@@ -94,6 +97,7 @@ final class RedisState implements LimiterState {
         return answering(() -> calls.decide(this, key, policy, Ask.reset()).doOnNext(done -> {
                     pauses.end(key);
                     lines.askAgain(key);
+                    signals.publish(Signals.Kind.RESET, key);
                 }))
                 .then();
     }
@@ -108,6 +112,7 @@ final class RedisState implements LimiterState {
                 .doOnNext(done -> {
                     settings.recorder().refunded(debit.permits());
                     lines.askAgain(debit.key());
+                    signals.publish(Signals.Kind.FREED, debit.key());
                 })
                 .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
                 .onErrorComplete(RedisUnavailableException.class)
@@ -123,6 +128,7 @@ final class RedisState implements LimiterState {
             boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
             pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
             lines.askAgain(key);
+            signals.publish(Signals.Kind.PAUSED, key);
         }));
     }
 
@@ -142,12 +148,29 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Void> close() {
-        return lines.close();
+        return lines.close().then(signals.close());
     }
 
     @Override
     public boolean isClosed() {
         return lines.isClosed();
+    }
+
+    /** What other processes did may be somebody's turn here. */
+    private final class Ear implements Signals.Listener {
+
+        @Override
+        public void heard(Signals.Kind kind, String subject) {
+            switch (kind) {
+                case FREED, PAUSED, RESET -> lines.askAgain(subject);
+                case EPOCH -> lines.askAgainAll();
+            }
+        }
+
+        @Override
+        public void reconnected() {
+            lines.askAgainAll();
+        }
     }
 
     /** One key under one policy, as the lines see it. */

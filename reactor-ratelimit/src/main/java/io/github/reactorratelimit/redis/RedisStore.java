@@ -4,16 +4,20 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.stream.Stream;
+import reactor.core.publisher.Mono;
 
 /**
  * State in Redis, shared by all processes that use the same prefix and limiter name. Works on any Lettuce
- * connection: standalone, Sentinel or replicas (read from the master only), Cluster. The connection stays
- * the caller's, who closes it.
+ * connection: standalone, Sentinel or replicas (read from the master only), Cluster. A connection that is handed
+ * in stays the caller's, who closes it; {@link #connect(String)} makes one.
  *
  * <pre>{@code
  * RateLimitStore store = RedisStore.of(redisClient.connect())
@@ -29,30 +33,80 @@ public final class RedisStore implements RateLimitStore {
     /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
 
-    private final RedisClusterAsyncCommands<String, String> commands;
+    private final RedisLink link;
     private final StoreOptions options;
 
-    private RedisStore(RedisClusterAsyncCommands<String, String> commands, StoreOptions options) {
-        this.commands = commands;
+    private RedisStore(RedisLink link, StoreOptions options) {
+        this.link = link;
         this.options = options;
     }
 
     /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
-        return of(Objects.requireNonNull(connection, "connection").async());
+        Objects.requireNonNull(connection, "connection");
+        ConnectionAdvice.log(connection);
+        return of(RedisLink.of(connection));
     }
 
     /** On a Cluster; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
-        return of(Objects.requireNonNull(connection, "connection").async());
+        Objects.requireNonNull(connection, "connection");
+        ConnectionAdvice.log(connection);
+        return of(RedisLink.of(connection));
     }
 
-    private static RedisStore of(RedisClusterAsyncCommands<String, String> commands) {
-        return new RedisStore(commands, StoreOptions.DEFAULT);
+    /**
+     * Connects to a standalone server ({@code redis://user:password@host:6379}, {@code rediss://} for TLS) or to the master
+     * that Sentinels name ({@code redis-sentinel://host:26379,host:26379#master}), with options that suit a limiter and
+     * with {@linkplain #withSignals signals}. Connects anew on each subscription; gives up after 5 seconds, or
+     * after the {@code ?timeout=} of the URI, with a {@link RedisUnavailableException}. Whoever connects {@linkplain #close()
+     * closes}.
+     *
+     * @throws IllegalArgumentException if the URI is none of these
+     */
+    public static Mono<RedisStore> connect(String uri) {
+        return connect(RedisConnector.parse(uri));
+    }
+
+    /** {@link #connect(String)} with a URI in Lettuce's form, whose timeout is taken as it is: a minute unless set. */
+    public static Mono<RedisStore> connect(RedisURI uri) {
+        return RedisConnector.connect(Objects.requireNonNull(uri, "uri")).map(RedisStore::of);
+    }
+
+    /** {@link #connect(String)} to a Cluster, of which one node or more are named; the others are found through them. */
+    public static Mono<RedisStore> connectCluster(String... uris) {
+        return connectCluster(Stream.of(uris).map(RedisConnector::parse).toList());
+    }
+
+    /** {@link #connectCluster(String...)} with URIs in Lettuce's form. */
+    public static Mono<RedisStore> connectCluster(List<RedisURI> uris) {
+        return RedisConnector.connectCluster(List.copyOf(uris)).map(RedisStore::of);
+    }
+
+    /**
+     * Closes the connections that {@link #connect} made, for this store and all made from it: close their limiters first.
+     * Leaves connections alone that were handed in.
+     */
+    public Mono<Void> close() {
+        return link.close();
+    }
+
+    private static RedisStore of(RedisLink link) {
+        return new RedisStore(link, StoreOptions.DEFAULT);
     }
 
     private RedisStore with(StoreOptions options) {
-        return new RedisStore(commands, options);
+        return new RedisStore(link, options);
+    }
+
+    /**
+     * The same store, whose limiters tell those of other processes what they gave back, reset or paused, so that who waits
+     * there notices within a message's time and not when the last denial said. The connection must be to the same server or
+     * Cluster and is for listening only; it may carry other subscriptions, and stays the caller's, who closes it after the
+     * limiters.
+     */
+    public RedisStore withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
+        return new RedisStore(link.withSignals(Objects.requireNonNull(pubSub, "pubSub")), options);
     }
 
     /** The same store with keys that begin with {@code prefix}; {@code "ratelimit"} unless given. */
@@ -86,14 +140,15 @@ public final class RedisStore implements RateLimitStore {
 
     @Override
     public LimiterState open(LimiterSettings settings) {
-        ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
+        ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
-        if (settings.policy() instanceof ConcurrencyLimit limit) {
-            return ConcurrencyState.open(
-                    settings, limit, options, new ConcurrencyCalls(settings, caller, keys, options));
+        if (settings.policy() instanceof ConcurrencyLimit) {
+            ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
+            return ConcurrencyState.open(settings, options, calls, link.signals(keys));
         }
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
-        return new RedisState(settings, calls, new Unavailability(settings, options.failureMode(), calls.breaker()));
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
+        return new RedisState(settings, calls, unavailability, link.signals(keys));
     }
 
     @Override

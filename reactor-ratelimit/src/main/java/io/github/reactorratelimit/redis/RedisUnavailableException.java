@@ -13,9 +13,6 @@ public final class RedisUnavailableException extends RateLimitException {
     }
 
     RedisUnavailableException(String message, @Nullable Throwable cause) {
-        super(message);
-        if (cause != null) {
-            initCause(cause);
-        }
+        super(message, cause);
     }
 }

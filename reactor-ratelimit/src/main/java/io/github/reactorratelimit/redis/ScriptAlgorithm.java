@@ -38,6 +38,11 @@ enum ScriptAlgorithm {
 
     /** What a script that runs it needs, in this order. */
     List<String> files() {
-        return this == GCRA || this == LEAKY_BUCKET ? List.of("level.lua", file) : List.of(file);
+        return isMetered() ? List.of("level.lua", file, "reservation.lua") : List.of(file);
+    }
+
+    /** Whether it lets permits flow back continuously, so that there are slots ahead to reserve. */
+    boolean isMetered() {
+        return this == GCRA || this == LEAKY_BUCKET;
     }
 }

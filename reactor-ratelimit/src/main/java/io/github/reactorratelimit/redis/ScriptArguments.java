@@ -11,6 +11,7 @@ final class ScriptArguments {
     static final int MAX_ASKS = 256;
 
     private static final String SERVER_TIME = "";
+    private static final String NO_EPOCH = "";
 
     private ScriptArguments() {}
 
@@ -19,23 +20,51 @@ final class ScriptArguments {
      *
      * @param aboutMicros about that time: the client's clock, or what the server said it was
      */
-    static String[] of(PolicyArguments policy, List<Ask> asks, long aboutMicros) {
-        return encode(SERVER_TIME, policy, asks, aboutMicros);
+    static String[] of(Ruling ruling, List<Ask> asks, long aboutMicros) {
+        List<String> arguments = new ArrayList<>();
+        arguments.add(SERVER_TIME);
+        arguments.add(Long.toString(ruling.epoch()));
+        ruling.policy().appendTo(arguments, aboutMicros);
+        PolicyArguments before = ruling.before();
+        if (before == null) {
+            arguments.add("0");
+        } else {
+            before.appendTo(arguments, aboutMicros);
+        }
+        return withAsks(arguments, ruling.policy(), asks);
     }
 
-    /** At a given time, for tests. */
+    /** As a store does, but at a given time, for tests. */
+    static String[] at(long nowMicros, Ruling ruling, List<Ask> asks) {
+        String[] arguments = of(ruling, asks, nowMicros);
+        arguments[0] = Long.toString(nowMicros);
+        return arguments;
+    }
+
+    /** At a given time and without notes of the key, for tests. */
     static String[] at(long nowMicros, PolicyArguments policy, List<Ask> asks) {
         Exact.check("nowMicros", nowMicros);
-        return encode(Long.toString(nowMicros), policy, asks, nowMicros);
+        return bare(Long.toString(nowMicros), policy, asks, nowMicros);
     }
 
-    private static String[] encode(String now, PolicyArguments policy, List<Ask> asks, long aboutMicros) {
+    /** At the server's time and without notes of the key, for tests. */
+    static String[] bare(PolicyArguments policy, List<Ask> asks, long aboutMicros) {
+        return bare(SERVER_TIME, policy, asks, aboutMicros);
+    }
+
+    private static String[] bare(String now, PolicyArguments policy, List<Ask> asks, long aboutMicros) {
+        List<String> arguments = new ArrayList<>();
+        arguments.add(now);
+        arguments.add(NO_EPOCH);
+        policy.appendTo(arguments, aboutMicros);
+        arguments.add("0");
+        return withAsks(arguments, policy, asks);
+    }
+
+    private static String[] withAsks(List<String> arguments, PolicyArguments policy, List<Ask> asks) {
         if (asks.isEmpty() || asks.size() > MAX_ASKS) {
             throw new IllegalArgumentException("asks must be 1 to " + MAX_ASKS + ", was " + asks.size());
         }
-        List<String> arguments = new ArrayList<>();
-        arguments.add(now);
-        policy.appendTo(arguments, aboutMicros);
         long capacity = policy.policy().capacity();
         for (Ask ask : asks) {
             append(arguments, ask, capacity);
@@ -44,12 +73,12 @@ final class ScriptArguments {
     }
 
     private static void append(List<String> arguments, Ask ask, long capacity) {
-        if (ask.permits() > capacity && ask.op() != Op.CHARGE) {
+        if (ask.permits() > capacity && ask.op() != Op.CHARGE && ask.op() != Op.TAKE_UP_TO) {
             throw new IllegalArgumentException("permits of a " + ask.op() + " must be at most the capacity " + capacity
                     + ", was " + ask.permits());
         }
         arguments.add(ask.op().argument());
         arguments.add(Long.toString(ask.permits()));
-        arguments.add(Long.toString(ask.atMicros()));
+        arguments.add(ask.at());
     }
 }

@@ -36,10 +36,10 @@ final class ScriptCaller {
         this.deadline = deadline;
     }
 
-    Mono<ScriptReply> call(PolicyArguments policy, String[] keys, List<Ask> asks) {
+    Mono<ScriptReply> call(Ruling ruling, String[] keys, List<Ask> asks) {
         long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
-        return attempt(policy, keys, asks, aboutMicros)
-                .onErrorResume(OutsideWindows.class, outside -> attempt(policy, keys, asks, outside.serverMicros))
+        return attempt(ruling, keys, asks, aboutMicros)
+                .onErrorResume(OutsideWindows.class, outside -> attempt(ruling, keys, asks, outside.serverMicros))
                 .timeout(deadline, Mono.error(this::tooLate), scheduler);
     }
 
@@ -52,11 +52,10 @@ final class ScriptCaller {
         return new RedisUnavailableException("no answer from Redis within " + deadline);
     }
 
-    private Mono<ScriptReply> attempt(PolicyArguments policy, String[] keys, List<Ask> asks, long aboutMicros) {
-        String[] arguments = ScriptArguments.of(policy, asks, aboutMicros);
-        return run(policy.script(), keys, arguments)
-                .map(reply ->
-                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+    private Mono<ScriptReply> attempt(Ruling ruling, String[] keys, List<Ask> asks, long aboutMicros) {
+        return run(ruling.script(), keys, ScriptArguments.of(ruling, asks, aboutMicros))
+                .map(reply -> ScriptReply.parse(
+                        reply, asks, ruling.policy().partNames().size()));
     }
 
     private Mono<List<Object>> run(RedisScript script, String[] keys, String[] arguments) {

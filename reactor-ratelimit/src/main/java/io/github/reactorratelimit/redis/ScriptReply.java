@@ -12,22 +12,34 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a script answered, checked value by value.
  *
- * @param nowMicros the server's time at which all asks were decided
+ * @param key what holds for the key as a whole
  * @param answers one for each ask, in their order
  */
-record ScriptReply(long nowMicros, List<Answer> answers) {
+record ScriptReply(KeyStatus key, List<Answer> answers) {
 
+    private static final int VALUES_OF_KEY = 4;
     private static final int VALUES_PER_ANSWER = 5;
     private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,15}");
     private static final Pattern OUTSIDE_WINDOWS = Pattern.compile("RATELIMITWINDOW (-?[0-9]{1,16})");
     private static final String CORRUPT = "RATELIMITCORRUPT ";
 
     /**
+     * A key after the asks.
+     *
+     * @param nowMicros the server's time at which all asks were decided
+     * @param pausedUntilMicros the end of its pause, 0 if it is not paused
+     * @param shiftMicros by how much pauses have moved the slots ahead
+     * @param generation another one makes all slots void
+     */
+    record KeyStatus(long nowMicros, long pausedUntilMicros, long shiftMicros, long generation) {}
+
+    /**
      * The answer to one ask.
      *
      * @param allowed whether the permits are (or were) there
      * @param remaining permits that could be had at once
-     * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know
+     * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know; of a
+     *     reservation the time until its slot, of permits taken up to a number how many they are
      * @param resetMicros time until nothing is spent any more, {@link Algorithm#UNKNOWN} if nobody can know
      * @param part index of the part of the policy that binds
      */
@@ -35,23 +47,30 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
 
     /**
      * @param reply what the client library made of the array: strings, or their bytes
-     * @param asks how many were asked
+     * @param asks what was asked
      * @param parts how many parts the policy has
      * @throws RedisReplyException if it is not what our scripts answer
      */
-    static ScriptReply parse(@Nullable Object reply, int asks, int parts) {
+    static ScriptReply parse(@Nullable Object reply, List<Ask> asks, int parts) {
         if (!(reply instanceof List<?> values)) {
             throw new RedisReplyException("reply is no array but " + typeOf(reply));
         }
-        if (values.size() != 1 + VALUES_PER_ANSWER * asks) {
-            throw new RedisReplyException("reply to " + asks + " asks has " + values.size() + " values instead of "
-                    + (1 + VALUES_PER_ANSWER * asks));
+        int size = VALUES_OF_KEY + VALUES_PER_ANSWER * asks.size();
+        if (values.size() != size) {
+            throw new RedisReplyException(
+                    "reply to " + asks.size() + " asks has " + values.size() + " values instead of " + size);
         }
-        List<Answer> answers = new ArrayList<>(asks);
-        for (int i = 1; i < values.size(); i += VALUES_PER_ANSWER) {
-            answers.add(answer(values.subList(i, i + VALUES_PER_ANSWER), parts));
+        List<Answer> answers = new ArrayList<>(asks.size());
+        for (int i = 0; i < asks.size(); i++) {
+            int from = VALUES_OF_KEY + i * VALUES_PER_ANSWER;
+            answers.add(answer(asks.get(i), values.subList(from, from + VALUES_PER_ANSWER), parts));
         }
-        return new ScriptReply(integer("now", values.get(0)), List.copyOf(answers));
+        KeyStatus key = new KeyStatus(
+                integer("now", values.get(0)),
+                notNegative("pause", values.get(1)),
+                integer("shift", values.get(2)),
+                notNegative("generation", values.get(3)));
+        return new ScriptReply(key, List.copyOf(answers));
     }
 
     /** Whether an error means that a key holds something that is not ours. */
@@ -65,13 +84,14 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 
-    private static Answer answer(List<? extends @Nullable Object> values, int parts) {
+    private static Answer answer(Ask ask, List<? extends @Nullable Object> values, int parts) {
         long allowed = integer("allowed", values.get(0));
         long remaining = notNegative("remaining", values.get(1));
         long waitMicros = time("wait", values.get(2));
         long resetMicros = time("reset", values.get(3));
         long part = notNegative("part", values.get(4));
-        if (allowed != (waitMicros == 0 ? 1 : 0)) {
+        boolean waitDecides = ask.op() != Ask.Op.RESERVE && ask.op() != Ask.Op.TAKE_UP_TO;
+        if (waitDecides ? allowed != (waitMicros == 0 ? 1 : 0) : allowed != 0 && allowed != 1) {
             throw new RedisReplyException("reply says allowed " + allowed + " with a wait of " + waitMicros);
         }
         if (part >= parts) {

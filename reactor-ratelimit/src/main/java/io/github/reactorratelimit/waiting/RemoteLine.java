@@ -35,7 +35,7 @@ final class RemoteLine extends Line {
     /** The owner's, as are the fields below. */
     private boolean asking;
 
-    /** What is being asked may have been answered before that for which to ask again. */
+    /** Whether something changed since the question under way was asked: a denial may no longer be true. */
     private boolean outdated;
 
     private long notBefore;
@@ -89,7 +89,6 @@ final class RemoteLine extends Line {
         for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
             asking = false;
             take(answer, now);
-            outdated = false;
         }
         expire(now);
         Waiter head = waiters.first();
@@ -118,6 +117,7 @@ final class RemoteLine extends Line {
 
     private void ask(long permits) {
         asking = true;
+        outdated = false;
         Mono.defer(() -> desk.ask(permits))
                 .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
                 .subscribe(this::answered, this::answered);
@@ -132,7 +132,7 @@ final class RemoteLine extends Line {
         if (answer instanceof Decision decision) {
             if (decision.allowed()) {
                 grant(decision);
-            } else {
+            } else if (!outdated) {
                 retryLater(decision, now);
             }
         } else if (answer instanceof Throwable failure) {
@@ -156,9 +156,6 @@ final class RemoteLine extends Line {
     }
 
     private void retryLater(Decision denial, long now) {
-        if (outdated) {
-            return;
-        }
         if (denial.retryAfter().isEmpty()) {
             notBefore = now + blindRetryNanos - ThreadLocalRandom.current().nextLong(blindRetryNanos / JITTER_SHARE);
             blindRetryNanos = Math.min(2 * blindRetryNanos, LAST_BLIND_RETRY_NANOS);

@@ -25,6 +25,11 @@ public final class RemoteLines extends WaitingRoom<RemoteLine> {
         }
     }
 
+    /** Any key may have changed: perhaps it is somebody's turn. */
+    public void askAgainAll() {
+        forEachLine(RemoteLine::askAgain);
+    }
+
     private final class AtDesk implements Place {
 
         private final String key;

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -50,6 +51,10 @@ abstract class WaitingRoom<L extends Line> {
     final @Nullable L line(String key) {
         L line = lines.isEmpty() ? null : lines.get(key);
         return line == null || line.length() == 0 ? null : line;
+    }
+
+    final void forEachLine(Consumer<? super L> action) {
+        lines.values().forEach(action);
     }
 
     /** Whether somebody waits for the key: then nobody may overtake. */

@@ -37,6 +37,17 @@ function composite.refund(parts, now, debited_at, permits)
   end
 end
 
+-- What cannot be had now of what could be had when nothing was spent, of the part that binds.
+function composite.spent(parts, now)
+  local most = 0
+  for i = 1, #parts do
+    local part = parts[i]
+    local limit = part.steps.remaining(part.policy, part.steps.rebase(part.policy, part.policy.fresh, now), now)
+    most = math.max(most, limit - part.steps.remaining(part.policy, part.state, now))
+  end
+  return most
+end
+
 local function binds(wait, remaining, other)
   if wait == other.wait then
     return remaining < other.remaining

@@ -27,7 +27,6 @@ local WAITING_TICKS = 1000000
 local CLEANED = 500
 -- The key outlives its last lease by this, so that it is never gone before.
 local MARGIN_TICKS = 1000000
-local MOST_TIME = 2 ^ 52
 
 local function time_now(given)
   local now = tonumber(given)

@@ -1,20 +1,26 @@
 -- evaluate.lua: the asks for one key, worked off in order as one atomic step.
 --
--- KEYS  one for each part of the policy
+-- KEYS  if an epoch is given the notes of the key and, where slots can be reserved, its free slots; then one for
+--       each part of the policy, then one for each part of the policy before it
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
+--       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests)
 --       parts, then for each: algorithm, number of parameters, parameters
+--       parts of the policy before it (0 = unknown or none), then for each the same
 --       then for each ask: op, permits, at
 --         t take: debit if all parts allow        l look: as t without the debit
 --         b give back what was debited at `at`    c charge: debit what remains of the permits
---         x reset: fresh
--- returns now, then for each ask: allowed 1|0, remaining, wait, reset (microseconds), index of the part that
---       binds; all as decimal strings. Of a denial and a look for its permits, else for 0.
+--         x reset: fresh, not paused              u take up to the permits, as many as there are
+--         r reserve, waiting at most `at`         f free the slot `base generation` (reservation.lua)
+--         p pause for `at`, 0 ends the pause      m move what was spent under the policy before
+-- returns now, end of the pause (0 = not paused), shift and generation of the slots, then for each ask:
+--       allowed 1|0, remaining, wait, reset (microseconds), index of the part that binds; all as decimal
+--       strings. Of a denial and a look for its permits, else for 0. The wait of r is the time until its
+--       slot, also if it is allowed; of u it is the number of permits taken.
 -- errors: RATELIMITCORRUPT  a key holds what is no state of ours
 --         RATELIMITWINDOW   now lies in no calendar window that was passed; its time follows
+--         RATELIMITEPOCH    another caller came with a newer policy; its epoch follows
 --       and those of the commands. All is read and computed before the first write: after an error nothing
 --       has changed.
-
-local MOST_TIME = 2 ^ 52
 
 local function time_now(given)
   local now = tonumber(given)
@@ -28,80 +34,202 @@ local function time_now(given)
   return now
 end
 
--- The parts, loaded and brought to now, and the position of the first ask in ARGV.
-local function load_parts(now)
+-- The parts, loaded and brought to now, and the positions behind them in ARGV and KEYS.
+local function load_parts(now, position, key)
   local parts = {}
-  local position = 3
-  for i = 1, tonumber(ARGV[2]) do
+  local count = tonumber(ARGV[position])
+  position = position + 1
+  for i = 1, count do
     local algorithm = algorithms[ARGV[position]] or fail('ERR', 'unknown algorithm ' .. ARGV[position])
-    local count = tonumber(ARGV[position + 1])
     local parameters = {}
-    for j = 1, count do
+    for j = 1, tonumber(ARGV[position + 1]) do
       parameters[j] = tonumber(ARGV[position + 1 + j])
     end
     local policy = algorithm(parameters, now)
     local steps = policy.steps
-    local loaded = steps.load(KEYS[i], policy)
+    local loaded = steps.load(KEYS[key], policy)
     local state = steps.rebase(policy, loaded, now)
-    parts[i] = { key = KEYS[i], index = text(i - 1), policy = policy, steps = steps, loaded = loaded, state = state }
-    position = position + 2 + count
+    parts[i] = { key = KEYS[key], index = text(i - 1), policy = policy, steps = steps, loaded = loaded, state = state }
+    position = position + 2 + #parameters
+    key = key + 1
   end
-  return parts, position
+  return parts, position, key
 end
 
-local function answer(op, parts, now, permits, at)
-  if op == 't' then
-    if composite.wait(parts, now, permits) > 0 then
-      return composite.read(parts, now, permits)
+-- What was spent under the policy before counts as spent under this one, as far as its capacity goes.
+local function move(parts, before, now)
+  local spent = composite.spent(before, now)
+  for i = 1, #before do
+    local old = before[i]
+    old.state = old.policy.fresh
+    for j = 1, #parts do
+      if parts[j].key == old.key then
+        parts[j].state = parts[j].steps.rebase(parts[j].policy, parts[j].policy.fresh, now)
+        old.replaced = true
+      end
     end
-    composite.debit(parts, now, permits)
+  end
+  local charged = math.min(spent, composite.remaining(parts, now))
+  if charged > 0 then
+    composite.debit(parts, now, charged)
+  end
+  notes.generation = notes.generation + 1
+end
+
+local function reset(parts, now)
+  for i = 1, #parts do
+    local part = parts[i]
+    if part.state.reserved then
+      notes.generation = notes.generation + 1
+    end
+    part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
+  end
+  notes.pause = NOT_PAUSED
+end
+
+local function pause(parts, now, micros)
+  local until_now = math.max(now, notes.pause)
+  local pause = math.min(micros, MAX_TTL_MILLIS * 1000)
+  local part = parts[1]
+  if part.state.reserved then
+    local later = now + pause - until_now
+    part.state = part.steps.shift(part.state, later)
+    notes.shift = notes.shift + later
+  end
+  notes.pause = pause > 0 and now + pause or NOT_PAUSED
+end
+
+-- As of the end of the pause: until then there is nothing.
+local function read(parts, now, permits)
+  local ahead = ticks_until(notes.pause, now)
+  local reading = composite.read(parts, now + ahead, permits)
+  if ahead > 0 then
+    reading.remaining = 0
+    reading.reset = reading.reset + ahead
+    if permits > 0 then
+      reading.wait = reading.wait + ahead
+    end
+  end
+  return reading
+end
+
+local function take(parts, now, permits)
+  if notes.pause > now or composite.wait(parts, now, permits) > 0 then
+    return read(parts, now, permits)
+  end
+  composite.debit(parts, now, permits)
+  return read(parts, now, 0)
+end
+
+local function take_up_to(parts, now, permits)
+  local taken = notes.pause > now and 0 or math.min(permits, composite.remaining(parts, now))
+  if taken > 0 then
+    composite.debit(parts, now, taken)
+  end
+  local reading = read(parts, now, 0)
+  reading.allowed = '1'
+  reading.wait = taken
+  return reading
+end
+
+local function reserve(part, now, permits, most_wait)
+  local wait, state = part.steps.reserve(part.policy, part.state, now, permits, math.max(now, notes.pause), most_wait)
+  local reading = { part = part, wait = wait, allowed = state and '1' or '0' }
+  part.state = state or part.state
+  reading.remaining = part.steps.remaining(part.policy, part.state, now)
+  reading.reset = part.steps.reset(part.policy, part.state, now)
+  return reading
+end
+
+local function free(part, now, permits, slot)
+  local base, generation = string.match(slot, '^(%S+) (%S+)$')
+  if tonumber(generation) == notes.generation then
+    part.state = part.steps.free(part.policy, part.state, now, permits, tonumber(base))
+  end
+end
+
+local function answer(op, parts, before, now, permits, at)
+  if op == 't' then
+    return take(parts, now, permits)
   elseif op == 'l' then
-    return composite.read(parts, now, permits)
+    return read(parts, now, permits)
+  elseif op == 'r' then
+    return reserve(parts[1], now, permits, tonumber(at))
+  elseif op == 'u' then
+    return take_up_to(parts, now, permits)
   elseif op == 'b' then
-    composite.refund(parts, now, at, permits)
+    composite.refund(parts, now, tonumber(at), permits)
+  elseif op == 'f' then
+    free(parts[1], now, permits, at)
   elseif op == 'c' then
     local charged = math.min(permits, composite.remaining(parts, now))
     if charged > 0 then
       composite.debit(parts, now, charged)
     end
   elseif op == 'x' then
-    for i = 1, #parts do
-      local part = parts[i]
-      part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
-    end
+    reset(parts, now)
+  elseif op == 'p' then
+    pause(parts, now, tonumber(at))
+  elseif op == 'm' then
+    move(parts, before, now)
   else
     fail('ERR', 'unknown op ' .. op)
   end
-  return composite.read(parts, now, 0)
+  return read(parts, now, 0)
 end
 
 local function save(part, now)
-  if part.state == part.loaded then
+  if part.state == part.loaded or part.replaced then
     return
   end
   if part.state == part.policy.fresh then
     command('DEL', part.key)
   else
     local ttl = ttl_millis(part.steps.reset(part.policy, part.state, now))
-    part.steps.save(part.key, part.policy, part.state, ttl)
+    part.steps.save(part.key, part.policy, part.state, ttl, now)
   end
 end
 
 local function evaluate()
   local now = time_now(ARGV[1])
-  local parts, position = load_parts(now)
+  local epoch = tonumber(ARGV[2])
+  local key = 1
+  if epoch then
+    load_notes(KEYS[1], epoch)
+    reservation.key = KEYS[2]
+    key = reservation.load and 3 or 2
+  end
+  local parts, before, position
+  parts, position, key = load_parts(now, 3, key)
+  before, position = load_parts(now, position, key)
+  if epoch and epoch > notes.epoch then
+    notes.epoch = epoch
+    if #before > 0 then
+      move(parts, before, now)
+    end
+  end
   local reply = { text(now) }
+  local size = 4
   for i = position, #ARGV, 3 do
-    local reading = answer(ARGV[i], parts, now, tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
-    local size = #reply
-    reply[size + 1] = reading.wait == 0 and '1' or '0'
+    local reading = answer(ARGV[i], parts, before, now, tonumber(ARGV[i + 1]), ARGV[i + 2])
+    reply[size + 1] = reading.allowed or (reading.wait == 0 and '1' or '0')
     reply[size + 2] = text(reading.remaining)
-    reply[size + 3] = reading.wait == 0 and '0' or text(reading.wait)
+    reply[size + 3] = text(reading.wait)
     reply[size + 4] = text(reading.reset)
     reply[size + 5] = reading.part.index
+    size = size + 5
+  end
+  reply[2] = text(notes.pause > now and notes.pause or 0)
+  reply[3] = text(notes.shift)
+  reply[4] = text(notes.generation)
+  for i = 1, #before do
+    save(before[i], now)
   end
   for i = 1, #parts do
     save(parts[i], now)
+  end
+  if epoch then
+    save_notes(KEYS[1], now, parts)
   end
   return reply
 end

@@ -7,7 +7,7 @@ local function bucket_excess_parts(policy, deficit_parts, permits)
 end
 
 local function bucket_remaining(policy, deficit_parts)
-  return floor_div(policy.capacity_parts - deficit_parts, policy.parts_per_permit)
+  return floor_div(math.max(0, policy.capacity_parts - deficit_parts), policy.parts_per_permit)
 end
 
 function algorithms.gcra(parameters)

@@ -15,5 +15,7 @@ end
 
 function algorithms.leaky_bucket(parameters)
   local parts_per_tick = parameters[1]
-  return level_policy(parameters, parts_per_tick - 1, queue_excess_parts, queue_remaining)
+  local policy = level_policy(parameters, parts_per_tick - 1, queue_excess_parts, queue_remaining)
+  policy.queues = true
+  return policy
 end

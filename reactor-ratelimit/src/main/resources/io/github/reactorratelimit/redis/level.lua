@@ -3,8 +3,9 @@
 --
 -- parameters: parts per tick, parts per permit, capacity, missing parts, since
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
--- state: { at, parts }: the parts that were owed at a time
--- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer
+-- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
+-- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
+--         while slots lie ahead both, and the numbers of `reserved`
 
 local level = {}
 
@@ -37,6 +38,9 @@ local function deficit_parts(policy, state, now)
   if now >= state.at then
     return math.max(0, state.parts - flow_parts(policy, now - state.at))
   end
+  if state.reserved then
+    return state.parts + (state.at - now) * policy.parts_per_tick
+  end
   local growth = flow_parts(policy, state.at - now)
   if growth >= policy.most - state.parts then
     return policy.most
@@ -55,7 +59,11 @@ function level.wait(policy, state, now, permits)
 end
 
 function level.debit(policy, state, now, permits)
-  return { at = now, parts = deficit_parts(policy, state, now) + permits * policy.parts_per_permit }
+  return {
+    at = now,
+    parts = deficit_parts(policy, state, now) + permits * policy.parts_per_permit,
+    reserved = state.reserved,
+  }
 end
 
 function level.remaining(policy, state, now)
@@ -72,11 +80,19 @@ function level.refund(policy, state, now, debited_at, permits)
   local back = math.max(0, permits * policy.parts_per_permit - flowed)
   if back == 0 then
     return state
+  elseif state.reserved then
+    return reservation.lower(policy, state, now, back)
   end
   return { at = now, parts = math.max(0, deficit_parts(policy, state, now) - back) }
 end
 
 function level.rebase(policy, state, now)
+  if state.reserved then
+    state = reservation.rebase(state, now)
+    if state.reserved then
+      return state
+    end
+  end
   local ahead = ticks_until(state.at, now)
   if ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts) then
     return { at = now, parts = policy.most }
@@ -89,21 +105,27 @@ function level.load(key, policy)
   if not stored then
     return policy.fresh
   end
-  local at, parts = string.match(stored, '^(%S+) ?(%S*)$')
+  local at, parts, slots = string.match(stored, '^(%S+) ?(%S*)(.*)$')
   at = integer(at) or corrupt('something else than integers')
   parts = parts == '' and 0 or integer(parts)
   if not parts or parts < 0 then
     corrupt('something else than parts')
   end
   -- Of a policy with a finer tick, before it was changed.
-  return { at = at, parts = math.min(parts, policy.most) }
+  local state = { at = at, parts = math.min(parts, policy.most) }
+  if slots ~= '' and reservation.load then
+    state.reserved = reservation.load(slots)
+  end
+  return state
 end
 
-function level.save(key, policy, state, ttl)
+function level.save(key, policy, state, ttl, now)
   local ticks = floor_div(state.parts, policy.parts_per_tick)
   local parts = state.parts - ticks * policy.parts_per_tick
   local stored = text(state.at + ticks)
-  if parts > 0 then
+  if state.reserved then
+    stored = stored .. ' ' .. text(parts) .. reservation.save(state.reserved, ttl, now)
+  elseif parts > 0 then
     stored = stored .. ' ' .. text(parts)
   end
   save_text(key, stored, ttl)

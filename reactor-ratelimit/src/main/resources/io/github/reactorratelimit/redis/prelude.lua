@@ -16,7 +16,11 @@
 
 local algorithms = {}
 
+-- What a script knows of slots ahead: nothing, unless reservation.lua is part of it.
+local reservation = {}
+
 local BEYOND = 2 ^ 53
+local MOST_TIME = 2 ^ 52
 -- Twice the longest window a policy may have, 366 days: the longest that a state matters.
 local MAX_TTL_MILLIS = 2 * 366 * 86400 * 1000
 

@@ -21,6 +21,7 @@ import io.github.reactorratelimit.testing.Seeds;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -114,6 +115,36 @@ class ConcurrencyStoreTest {
         }
         held.release().block(PATIENCE);
         assertThat(one.peek("k").block(PATIENCE).remaining()).isEqualTo(1);
+    }
+
+    @Test
+    void releaseElsewhereIsHeardThroughSignals() {
+        RedisClient client = RedisClient.create(server.uri());
+        try (StatefulRedisPubSubConnection<String, String> pubSub = client.connectPubSub()) {
+            RateLimiter waits = RateLimiter.builder(ConcurrencyLimit.of(1))
+                    .name(name)
+                    .store(store().withSignals(pubSub))
+                    .build();
+            RateLimiter holds = limiter(ConcurrencyLimit.of(1));
+            Lease held = tryLease(holds, "k");
+            AtomicLong served = new AtomicLong();
+            Await.until(
+                    "the line to listen",
+                    () -> pubSub.sync().pubsubNumsub(channel()).get(channel()) == 1);
+            CommandCount count = CommandCount.on(server);
+            waits.acquireLease("k", 1, PATIENCE).subscribe(lease -> served.incrementAndGet());
+            Await.until("the line to ask rarely", () -> count.scripts() >= 7);
+            held.release().block(PATIENCE);
+            Await.until("a signal", () -> count.calls("publish") == 1);
+            Await.until("the waiter", () -> served.get() == 1);
+            waits.close().block(PATIENCE);
+        } finally {
+            client.shutdown(ZERO, ofSeconds(1));
+        }
+    }
+
+    private String channel() {
+        return "ratelimit:{" + name + "}:signals";
     }
 
     /** The scheduler of the holder is gone, as if its process were: nobody renews. */

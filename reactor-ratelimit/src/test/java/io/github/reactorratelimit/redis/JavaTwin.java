@@ -56,6 +56,7 @@ final class JavaTwin<S> {
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
             case RESET -> then(now, algorithm.rebase(algorithm.fresh(), now));
+            default -> throw new IllegalArgumentException("no twin of " + ask.op());
         };
     }
 

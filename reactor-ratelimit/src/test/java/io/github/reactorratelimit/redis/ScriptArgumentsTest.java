@@ -36,15 +36,16 @@ class ScriptArgumentsTest {
                 Policies.all(TokenBucket.of(7, Duration.ofSeconds(3)), FixedWindow.of(5, NANO.multipliedBy(2_000)));
 
         assertThat(at(5, policy, Ask.take(1), Ask.giveBack(2, 4), Ask.reset()))
-                .isEqualTo("5 2 gcra 5 7 3000000 7 0 0 epoch_window 2 5 2 t 1 0 b 2 4 x 0 0");
+                .isEqualTo("5  2 gcra 5 7 3000000 7 0 0 epoch_window 2 5 2 0 t 1 0 b 2 4 x 0 0");
     }
 
     @Test
     void withoutATimeItIsTheServers() {
         PolicyArguments policy = PolicyArguments.of(TokenBucket.perSecond(10), 0);
 
-        assertThat(ScriptArguments.of(policy, List.of(Ask.look(3), Ask.charge(99)), 1))
-                .containsExactly("", "1", "gcra", "5", "1", "100000", "10", "0", "0", "l", "3", "0", "c", "99", "0");
+        assertThat(ScriptArguments.bare(policy, List.of(Ask.look(3), Ask.charge(99)), 1))
+                .containsExactly(
+                        "", "", "1", "gcra", "5", "1", "100000", "10", "0", "0", "0", "l", "3", "0", "c", "99", "0");
     }
 
     static Stream<Arguments> policies() {
@@ -67,7 +68,7 @@ class ScriptArgumentsTest {
     @ParameterizedTest
     @MethodSource("policies")
     void parametersAreTheIntegersOfTheJavaSteps(RateLimitPolicy policy, String expected) {
-        assertThat(at(1, policy, Ask.take(1))).isEqualTo("1 1 " + expected + " t 1 0");
+        assertThat(at(1, policy, Ask.take(1))).isEqualTo("1  1 " + expected + " 0 t 1 0");
     }
 
     @Test
@@ -152,7 +153,7 @@ class ScriptArgumentsTest {
                 .isThrownBy(() -> Ask.giveBack(1, 1L << 53))
                 .withMessageContaining("atMicros");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Ask(Ask.Op.RESET, 1, 0))
+                .isThrownBy(() -> new Ask(Ask.Op.RESET, 1, 0, 0))
                 .withMessageContaining("permits");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> at(1, TokenBucket.perSecond(3), Ask.take(4)))

@@ -80,7 +80,9 @@ class ScriptCallTest {
             expected.add(twin.call(now, asks));
         }
         for (int i = 0; i < replies.size(); i++) {
-            assertThat(ScriptReply.parse(replies.get(i).get(), 3, 4).answers()).isEqualTo(expected.get(i));
+            assertThat(ScriptReply.parse(replies.get(i).get(), ScriptCalls.takes(3), 4)
+                            .answers())
+                    .isEqualTo(expected.get(i));
         }
     }
 
@@ -88,10 +90,10 @@ class ScriptCallTest {
     void withoutATimeTheServersIsReadOnceForAllAsks() {
         PolicyArguments policy = PolicyArguments.of(TokenBucket.of(1_000, Duration.ofHours(1)), 0);
         long before = serverMicros();
-        ScriptReply reply = eval(policy, ScriptArguments.of(policy, Collections.nCopies(256, Ask.take(1)), 0), 256);
+        ScriptReply reply = eval(policy, ScriptArguments.bare(policy, Collections.nCopies(256, Ask.take(1)), 0), 256);
         long after = serverMicros();
 
-        assertThat(reply.nowMicros()).isBetween(before, after);
+        assertThat(reply.key().nowMicros()).isBetween(before, after);
         assertThat(reply.answers().get(0)).isEqualTo(new Answer(true, 999, 0, 3_600_000, 0));
         assertThat(reply.answers().get(255)).isEqualTo(new Answer(true, 744, 0, 256 * 3_600_000L, 0));
     }
@@ -102,14 +104,17 @@ class ScriptCallTest {
             RedisCommands<String, String> commands = own.connect().sync();
             PolicyArguments policy = PolicyArguments.of(Gcra.of(10, Duration.ofHours(1)), 0);
             String[] keys = ScriptCalls.keys(policy, key);
-            String[] arguments = ScriptArguments.of(policy, List.of(Ask.take(1)), 0);
+            String[] arguments = ScriptArguments.bare(policy, List.of(Ask.take(1)), 0);
             for (int remaining = 9; remaining > 6; remaining--) {
                 String sha = policy.script().sha1();
                 commands.scriptFlush();
                 assertThatThrownBy(() -> commands.evalsha(sha, ScriptOutputType.MULTI, keys, arguments))
                         .isInstanceOf(RedisNoScriptException.class);
                 Object reply = commands.eval(policy.script().text(), ScriptOutputType.MULTI, keys, arguments);
-                assertThat(ScriptReply.parse(reply, 1, 1).answers().get(0).remaining())
+                assertThat(ScriptReply.parse(reply, ScriptCalls.takes(1), 1)
+                                .answers()
+                                .get(0)
+                                .remaining())
                         .isEqualTo(remaining);
                 assertThat(commands.scriptExists(sha)).containsExactly(true);
             }
@@ -125,14 +130,14 @@ class ScriptCallTest {
         long now = serverMicros();
         long stale = now - TimeUnit.DAYS.toMicros(3);
 
-        Throwable error = catchThrowable(() -> eval(policy, ScriptArguments.of(policy, asks, stale), 1));
+        Throwable error = catchThrowable(() -> eval(policy, ScriptArguments.bare(policy, asks, stale), 1));
 
         assertThat(error).isInstanceOf(RedisCommandExecutionException.class);
         OptionalLong told = ScriptReply.outsideWindows(error.getMessage());
         assertThat(told).isPresent();
         assertThat(told.getAsLong()).isBetween(now, serverMicros());
         assertThat(redis.exists(ScriptCalls.keys(policy, key))).isZero();
-        assertThat(eval(policy, ScriptArguments.of(policy, asks, told.getAsLong()), 1)
+        assertThat(eval(policy, ScriptArguments.bare(policy, asks, told.getAsLong()), 1)
                         .answers()
                         .get(0)
                         .remaining())
@@ -144,9 +149,9 @@ class ScriptCallTest {
         PolicyArguments policy = PolicyArguments.of(FixedWindow.daily(5, ZoneId.of("Asia/Tokyo")), 0);
         long now = serverMicros();
         for (long about : new long[] {now - TimeUnit.DAYS.toMicros(1), now, now + TimeUnit.DAYS.toMicros(1)}) {
-            eval(policy, ScriptArguments.of(policy, List.of(Ask.take(1)), about), 1);
+            eval(policy, ScriptArguments.bare(policy, List.of(Ask.take(1)), about), 1);
         }
-        assertThat(eval(policy, ScriptArguments.of(policy, List.of(Ask.look(1)), now), 1)
+        assertThat(eval(policy, ScriptArguments.bare(policy, List.of(Ask.look(1)), now), 1)
                         .answers()
                         .get(0)
                         .remaining())
@@ -157,12 +162,13 @@ class ScriptCallTest {
     void whatIsNoCallIsAnErrorThatSaysWhy() {
         String script = PolicyArguments.of(TokenBucket.perSecond(1), 0).script().text();
         assertThatThrownBy(() ->
-                        redis.eval(script, ScriptOutputType.MULTI, new String[] {key}, "", "1", "sliding_log", "0"))
+                        redis.eval(script, ScriptOutputType.MULTI, new String[] {key}, "", "", "1", "sliding_log", "0"))
                 .hasMessage("ERR unknown algorithm sliding_log");
         assertThatThrownBy(() -> redis.eval(
                         script,
                         ScriptOutputType.MULTI,
                         new String[] {key},
+                        "",
                         "",
                         "1",
                         "gcra",
@@ -170,6 +176,7 @@ class ScriptCallTest {
                         "1",
                         "1",
                         "1",
+                        "0",
                         "0",
                         "0",
                         "z",
@@ -185,7 +192,8 @@ class ScriptCallTest {
     private ScriptReply eval(PolicyArguments policy, String[] arguments, int asks) {
         Object reply =
                 redis.eval(policy.script().text(), ScriptOutputType.MULTI, ScriptCalls.keys(policy, key), arguments);
-        return ScriptReply.parse(reply, asks, policy.partNames().size());
+        return ScriptReply.parse(
+                reply, ScriptCalls.takes(asks), policy.partNames().size());
     }
 
     private long serverMicros() {

@@ -5,6 +5,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -101,6 +102,11 @@ final class ScriptCalls {
         List<Object> both = new ArrayList<>(left);
         both.addAll(right);
         return both;
+    }
+
+    /** As many takes: asks whose answers say by the wait whether they are allowed. */
+    static List<Ask> takes(int count) {
+        return Collections.nCopies(count, Ask.take(1));
     }
 
     /** The keys of a policy's parts. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.redis.ScriptReply.Answer;
+import io.github.reactorratelimit.redis.ScriptReply.KeyStatus;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,16 +16,25 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ScriptReplyTest {
 
+    private static final List<String> NOT_PAUSED = List.of("0", "0", "0");
+
+    /** With what holds for a key that is not paused put behind the first value. */
     private static List<Object> reply(Object... values) {
-        return new ArrayList<>(Arrays.asList(values));
+        List<Object> reply = new ArrayList<>(Arrays.asList(values));
+        if (!reply.isEmpty()) {
+            reply.addAll(1, NOT_PAUSED);
+        }
+        return reply;
     }
 
     @Test
     void everyAskHasItsAnswer() {
         ScriptReply reply = ScriptReply.parse(
-                reply("1758000000123456", "1", "9", "0", "100000", "0", "0", "2", "9007199254740991", "7", "1"), 2, 2);
+                reply("1758000000123456", "1", "9", "0", "100000", "0", "0", "2", "9007199254740991", "7", "1"),
+                ScriptCalls.takes(2),
+                2);
 
-        assertThat(reply.nowMicros()).isEqualTo(1_758_000_000_123_456L);
+        assertThat(reply.key().nowMicros()).isEqualTo(1_758_000_000_123_456L);
         assertThat(reply.answers())
                 .containsExactly(new Answer(true, 9, 0, 100_000, 0), new Answer(false, 2, (1L << 53) - 1, 7, 1));
     }
@@ -35,14 +45,14 @@ class ScriptReplyTest {
                 .map(value -> value.getBytes(StandardCharsets.US_ASCII))
                 .toArray();
 
-        ScriptReply reply = ScriptReply.parse(reply(values), 1, 1);
+        ScriptReply reply = ScriptReply.parse(reply(values), ScriptCalls.takes(1), 1);
 
-        assertThat(reply).isEqualTo(new ScriptReply(-5, List.of(new Answer(true, 9, 0, 3, 0))));
+        assertThat(reply).isEqualTo(new ScriptReply(new KeyStatus(-5, 0, 0, 0), List.of(new Answer(true, 9, 0, 3, 0))));
     }
 
     @Test
     void timesThatNobodyCanKnowAreUnknown() {
-        ScriptReply reply = ScriptReply.parse(reply("1", "0", "0", "", "", "0"), 1, 1);
+        ScriptReply reply = ScriptReply.parse(reply("1", "0", "0", "", "", "0"), ScriptCalls.takes(1), 1);
 
         assertThat(reply.answers()).containsExactly(new Answer(false, 0, Algorithm.UNKNOWN, Algorithm.UNKNOWN, 0));
     }
@@ -77,30 +87,43 @@ class ScriptReplyTest {
             })
     void whatIsNoAnswerIsAnErrorThatNamesTheValue(int index, String value, String name) {
         List<Object> values = reply("1758000000123456", "1", "9", "0", "100000", "1");
-        ScriptReply.parse(values, 1, 2);
+        ScriptReply.parse(values, ScriptCalls.takes(1), 2);
 
-        values.set(index, value);
+        values.set(index == 0 ? 0 : index + NOT_PAUSED.size(), value);
 
-        assertThatThrownBy(() -> ScriptReply.parse(values, 1, 2))
+        assertThatThrownBy(() -> ScriptReply.parse(values, ScriptCalls.takes(1), 2))
                 .isInstanceOf(RedisReplyException.class)
                 .hasMessageContaining(name);
     }
 
     @Test
+    void aKeyTellsItsPauseAndWhatBecameOfItsSlots() {
+        List<Object> values = List.of("7", "9", "-3", "2", "1", "4", "12", "5", "0");
+
+        ScriptReply reply = ScriptReply.parse(values, List.of(Ask.reserve(1, 99)), 1);
+
+        assertThat(reply)
+                .isEqualTo(new ScriptReply(new KeyStatus(7, 9, -3, 2), List.of(new Answer(true, 4, 12, 5, 0))));
+    }
+
+    @Test
     void anotherNumberOfValuesIsAnError() {
-        assertThatThrownBy(() -> ScriptReply.parse(reply("1"), 1, 1))
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class)
-                .hasMessage("reply to 1 asks has 1 values instead of 6");
-        assertThatThrownBy(() -> ScriptReply.parse(reply(), 1, 1)).isInstanceOf(RedisReplyException.class);
-        assertThatThrownBy(() -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0"), 1, 1))
+                .hasMessage("reply to 1 asks has 4 values instead of 9");
+        assertThatThrownBy(() -> ScriptReply.parse(reply(), ScriptCalls.takes(1), 1))
+                .isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class);
     }
 
     @Test
     void whatIsNoArrayOfStringsIsAnError() {
-        assertThatThrownBy(() -> ScriptReply.parse("OK", 1, 1)).isInstanceOf(RedisReplyException.class);
-        assertThatThrownBy(() -> ScriptReply.parse(null, 1, 1)).isInstanceOf(RedisReplyException.class);
-        assertThatThrownBy(() -> ScriptReply.parse(reply("1", 1L, "9", "0", "1", "0"), 1, 1))
+        assertThatThrownBy(() -> ScriptReply.parse("OK", ScriptCalls.takes(1), 1))
+                .isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(null, ScriptCalls.takes(1), 1))
+                .isInstanceOf(RedisReplyException.class);
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1", 1L, "9", "0", "1", "0"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class)
                 .hasMessageContaining("allowed");
     }

@@ -88,7 +88,7 @@ class ScriptVectorsTest {
 
     private static void check(RateLimitPolicy policy, Row row, List<Object> replies) {
         String step = policy + ": " + row.line();
-        Answer answer = ScriptReply.parse(replies.get(0), 1, replies.size() - 1)
+        Answer answer = ScriptReply.parse(replies.get(0), ScriptCalls.takes(1), replies.size() - 1)
                 .answers()
                 .get(0);
         if (!row.isRefund()) {
@@ -96,7 +96,9 @@ class ScriptVectorsTest {
             assertThat(answer.waitMicros()).as(step).isEqualTo(row.retry());
         }
         List<Answer> looks = replies.subList(1, replies.size()).stream()
-                .map(reply -> ScriptReply.parse(reply, 1, 1).answers().get(0))
+                .map(reply -> ScriptReply.parse(reply, ScriptCalls.takes(1), 1)
+                        .answers()
+                        .get(0))
                 .toList();
         assertThat(looks.stream().mapToLong(Answer::remaining).min()).as(step).hasValue(row.remaining());
         assertThat(looks.stream().mapToLong(Answer::resetMicros).max()).as(step).hasValue(row.reset());

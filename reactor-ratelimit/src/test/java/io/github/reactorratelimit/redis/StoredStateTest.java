@@ -79,7 +79,9 @@ class StoredStateTest {
         String[] arguments = ScriptArguments.at(now, policy, List.of(ask));
         Object reply =
                 redis.eval(policy.script().text(), ScriptOutputType.MULTI, ScriptCalls.keys(policy, key), arguments);
-        return ScriptReply.parse(reply, 1, policy.partNames().size()).answers().get(0);
+        return ScriptReply.parse(reply, ScriptCalls.takes(1), policy.partNames().size())
+                .answers()
+                .get(0);
     }
 
     private String keyOf(PolicyArguments policy) {

@@ -1,0 +1,154 @@
+package io.github.reactorratelimit.redis;
+
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.codec.StringCodec;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection, nothing is
+ * sent twice after a reconnect, reads go to the master.
+ */
+final class RedisConnector {
+
+    /** Commands under way; more are refused, which is what the failure mode is for. */
+    static final int REQUEST_QUEUE_SIZE = 16_384;
+
+    /** Of a URI that says nothing else; Lettuce's own is a minute. */
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+    /** A failover is noticed by its errors; this is how often they may cause a refresh. */
+    private static final Duration REFRESH_AT_MOST_EVERY = Duration.ofSeconds(1);
+
+    private static final Duration REFRESH_AT_LEAST_EVERY = Duration.ofSeconds(30);
+
+    private static final long SHUTDOWN_SECONDS = 2;
+
+    private RedisConnector() {}
+
+    /** The exception says nothing of the text: it may hold a password. */
+    static RedisURI parse(String uri) {
+        try {
+            RedisURI parsed = RedisURI.create(Objects.requireNonNull(uri, "uri"));
+            if (parsed.getTimeout().equals(RedisURI.DEFAULT_TIMEOUT_DURATION)) {
+                parsed.setTimeout(CONNECT_TIMEOUT);
+            }
+            return parsed;
+        } catch (IllegalArgumentException unparsable) {
+            throw new IllegalArgumentException("uri must look like redis://host:port, rediss://host:port (TLS) or"
+                    + " redis-sentinel://host:port,host:port#master, with user:password@ before the host if need be,"
+                    + " special characters percent-encoded; it is not shown here because it may hold a password");
+        }
+    }
+
+    /** Connects anew on each subscription. */
+    static Mono<RedisLink> connect(RedisURI uri) {
+        return Mono.defer(() -> {
+            RedisClient client = RedisClient.create(uri);
+            client.setOptions(options(ClientOptions.builder()).build());
+            return open(
+                    client,
+                    List.of(uri),
+                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
+                            .flatMap(connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8, uri))
+                                    .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
+        });
+    }
+
+    /** Connects anew on each subscription. */
+    static Mono<RedisLink> connectCluster(List<RedisURI> uris) {
+        if (uris.isEmpty()) {
+            throw new IllegalArgumentException("uris must name at least one node of the Cluster");
+        }
+        return Mono.defer(() -> {
+            RedisClusterClient client = RedisClusterClient.create(uris);
+            client.setOptions(clusterOptions());
+            return open(
+                    client,
+                    uris,
+                    Mono.fromCompletionStage(client::refreshPartitionsAsync)
+                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
+                            .flatMap(connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8))
+                                    .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
+        });
+    }
+
+    /** On a thread that may run the user's code; what was opened in vain is closed. */
+    private static Mono<RedisLink> open(AbstractRedisClient client, List<RedisURI> uris, Mono<RedisLink> connecting) {
+        Mono<Void> shutdown =
+                Mono.fromCompletionStage(() -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
+        AtomicBoolean delivered = new AtomicBoolean();
+        return connecting
+                .map(link -> link.closedBy(shutdown))
+                .onErrorResume(error -> shutdown.onErrorComplete().then(Mono.error(unreachable(uris, error))))
+                .publishOn(Schedulers.boundedElastic())
+                .doOnNext(link -> delivered.set(true))
+                .doOnCancel(() -> {
+                    if (!delivered.get()) {
+                        shutdown.onErrorComplete().subscribe();
+                    }
+                });
+    }
+
+    private static <B extends ClientOptions.Builder> B options(B builder) {
+        builder.autoReconnect(true)
+                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+                .replayFilter(command -> true)
+                .requestQueueSize(REQUEST_QUEUE_SIZE)
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(CONNECT_TIMEOUT)
+                        .keepAlive(true)
+                        .build());
+        return builder;
+    }
+
+    private static ClusterClientOptions clusterOptions() {
+        return options(ClusterClientOptions.builder())
+                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                        .adaptiveRefreshTriggersTimeout(REFRESH_AT_MOST_EVERY)
+                        .enablePeriodicRefresh(REFRESH_AT_LEAST_EVERY)
+                        .build())
+                .build();
+    }
+
+    private static RedisUnavailableException unreachable(List<RedisURI> uris, Throwable error) {
+        Throwable root = error;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return new RedisUnavailableException("cannot connect to Redis at " + addresses(uris) + ": " + root.getMessage()
+                + ". " + advice(String.valueOf(root.getMessage())));
+    }
+
+    private static String advice(String reason) {
+        if (reason.startsWith("NOAUTH") || reason.startsWith("WRONGPASS") || reason.startsWith("ERR AUTH")) {
+            return "Put user and password into the URI: redis://user:password@host:port.";
+        }
+        return "Is a server up there, may this machine reach it, and is it redis:// where it should be rediss:// (TLS)?";
+    }
+
+    /** Hosts and ports only. */
+    private static String addresses(List<RedisURI> uris) {
+        return uris.stream()
+                .flatMap(uri -> uri.getSentinels().isEmpty() ? Stream.of(uri) : uri.getSentinels().stream())
+                .map(uri -> uri.getSocket() == null ? uri.getHost() + ":" + uri.getPort() : uri.getSocket())
+                .collect(Collectors.joining(", "));
+    }
+}

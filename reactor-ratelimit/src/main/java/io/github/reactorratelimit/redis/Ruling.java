@@ -1,0 +1,41 @@
+package io.github.reactorratelimit.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which policy rules, as a call tells it.
+ *
+ * @param epoch of two callers the one with the higher epoch rules
+ * @param policy the policy
+ * @param before the one that ruled before, whose debts are kept; null if it is not known or there was none
+ */
+record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before) {
+
+    private static final String NOTES = "n";
+    private static final String FREE_SLOTS = "r";
+
+    static Ruling of(PolicyArguments policy) {
+        return new Ruling(0, policy, null);
+    }
+
+    /** The names of the keys of a call, in the order that the head of evaluate.lua gives. */
+    List<String> keyNames() {
+        List<String> names = new ArrayList<>();
+        names.add(NOTES);
+        if (script().reserves()) {
+            names.add(FREE_SLOTS);
+        }
+        names.addAll(policy.partNames());
+        if (before != null) {
+            names.addAll(before.partNames());
+        }
+        return List.copyOf(names);
+    }
+
+    /** Both policies' algorithms. */
+    RedisScript script() {
+        return before == null ? policy.script() : policy.scriptWith(before);
+    }
+}

@@ -1,0 +1,53 @@
+-- notes.lua: what is known of a key beside its states: the epoch of the policy that rules it, its pause, and
+-- what became of slots that were reserved. Most keys have none, and then nothing is stored.
+--
+-- stored: epoch, time of writing, end of the pause, shift, generation
+-- shift: ticks by which all slots were moved since; a slot is known by its base, its time less the shift, so
+--        that those who hold it find it again after a pause
+-- generation: counts what made all slots void: a reset, another policy
+-- They are kept as long as a slot may lie ahead, and rewritten before that ends.
+
+local REWRITE_AFTER = 30000000
+local KEPT_AT_LEAST = 60000000
+
+local NOT_PAUSED = -BEYOND
+
+local notes = { epoch = 0, written = 0, pause = NOT_PAUSED, shift = 0, generation = 0 }
+local noted
+
+local function load_notes(key, epoch)
+  local numbers = load_integers(key, 5)
+  if numbers then
+    notes.epoch, notes.written, notes.pause, notes.shift, notes.generation = unpack(numbers)
+    if notes.epoch > epoch then
+      fail('RATELIMITEPOCH', text(notes.epoch))
+    end
+  end
+  noted = numbers
+end
+
+local function is_noted(now)
+  return noted[1] == notes.epoch
+    and noted[3] == math.max(0, notes.pause)
+    and noted[4] == notes.shift
+    and noted[5] == notes.generation
+    and now - notes.written < REWRITE_AFTER
+end
+
+local function save_notes(key, now, parts)
+  if noted and is_noted(now) then
+    return
+  end
+  if not noted and notes.epoch == 0 and notes.pause == NOT_PAUSED and notes.shift == 0 and notes.generation == 0 then
+    return
+  end
+  local matters = ticks_until(notes.pause, now)
+  for i = 1, #parts do
+    matters = math.max(matters, parts[i].steps.reset(parts[i].policy, parts[i].state, now))
+  end
+  local values = { notes.epoch, now, math.max(0, notes.pause), notes.shift, notes.generation }
+  for i = 1, #values do
+    values[i] = text(values[i])
+  end
+  save_text(key, table.concat(values, ' '), ttl_millis(KEPT_AT_LEAST + matters))
+end

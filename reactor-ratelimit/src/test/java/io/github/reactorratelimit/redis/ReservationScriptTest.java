@@ -1,0 +1,362 @@
+package io.github.reactorratelimit.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.redis.ScriptReply.Answer;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Seeds;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Slots ahead, as the script hands them out, takes them back and moves them; at times that the test chooses. */
+@ExtendWith(RedisExtension.class)
+class ReservationScriptTest {
+
+    private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
+
+    /** In front of a script: its keys do not expire, since the times of the test are not the server's. */
+    private static final String LASTING = """
+            local server = redis
+            local redis = { error_reply = server.error_reply }
+            function redis.pcall(name, key, ...)
+              if name == 'PEXPIRE' then
+                return 1
+              elseif name == 'SET' then
+                return server.pcall(name, key, (...))
+              elseif key then
+                return server.pcall(name, key, ...)
+              end
+              return server.pcall(name)
+            end
+            """;
+
+    private static final long START = 1_758_000_000_000_000L;
+
+    private final StatefulRedisConnection<String, String> connection;
+    private Ruling ruling;
+    private String[] keys;
+    private long now = START;
+    private ScriptReply last;
+    private final List<String> history = new ArrayList<>();
+
+    ReservationScriptTest(Standalone redis) {
+        this.connection = redis.connect();
+        use(LeakyBucket.perSecond(10).withQueue(100));
+    }
+
+    @AfterEach
+    void disconnect() {
+        connection.close();
+    }
+
+    private void use(RateLimitPolicy policy) {
+        ruling = Ruling.of(PolicyArguments.of(policy, START));
+        keys = new RedisKeys("t", UUID.randomUUID().toString()).of("k", ruling.keyNames());
+    }
+
+    private Answer ask(Ask ask) {
+        Object reply = connection
+                .sync()
+                .eval(
+                        LASTING + ruling.script().text(),
+                        ScriptOutputType.MULTI,
+                        keys,
+                        ScriptArguments.at(now, ruling, List.of(ask)));
+        last = ScriptReply.parse(reply, List.of(ask), 1);
+        history.add("%n%d %s %s".formatted(now - START, ask, last.answers()));
+        return last.answers().get(0);
+    }
+
+    /** Microseconds after the start at which the slot lies, -1 if there is none. */
+    private long reserve(long permits) {
+        Answer answer = ask(Ask.reserve(permits, Ask.UNBOUNDED_MICROS));
+        return answer.allowed() ? now + answer.waitMicros() - START : -1;
+    }
+
+    private void free(long permits, long slot) {
+        ask(Ask.free(
+                permits, START + slot - last.key().shiftMicros(), last.key().generation()));
+    }
+
+    static Stream<RateLimitPolicy> policies() {
+        return Stream.of(
+                LeakyBucket.perSecond(10).withQueue(1_000),
+                new LeakyBucket(7, Duration.ofSeconds(3), 1_000, false),
+                new LeakyBucket(300_000, Duration.ofSeconds(1), 1_000, false),
+                Gcra.of(7, Duration.ofSeconds(3)),
+                Gcra.perSecond(10).withBurst(1),
+                TokenBucket.perSecond(5).withBurst(3),
+                TokenBucket.perSecond(1_000_000).withBurst(50));
+    }
+
+    @ParameterizedTest
+    @MethodSource("policies")
+    void slotsAreWhereTheProjectionOfTheJavaStepsPutsThem(RateLimitPolicy policy) {
+        use(policy);
+        SplittableRandom random = new SplittableRandom(Seeds.of("slots"));
+        Algorithm<?> algorithm = Algorithms.of(policy, new Clock(Tick.MICROSECOND, 0, START));
+        Projection<?> line = projection(algorithm);
+        for (int i = 0; i < 200; i++) {
+            now += random.nextInt(3) == 0 ? random.nextLong(200_000) : 0;
+            long permits = 1 + random.nextLong(Math.min(4, policy.capacity()));
+            line = line.place(now, permits);
+            assertThat(reserve(permits)).isEqualTo(line.at() - START);
+        }
+    }
+
+    private static <S> Projection<S> projection(Algorithm<S> algorithm) {
+        return Projection.of(algorithm, algorithm.fresh(), START);
+    }
+
+    @Test
+    void takeBehindSlotsIsDeniedUntilAllHaveLeft() {
+        assertThat(reserve(1)).isZero();
+        assertThat(reserve(1)).isEqualTo(100_000);
+        assertThat(reserve(2)).isEqualTo(200_000);
+
+        Answer denied = ask(Ask.take(1));
+
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.waitMicros()).isEqualTo(400_000);
+        now += 399_999;
+        assertThat(ask(Ask.take(1)).allowed()).isFalse();
+        now += 1;
+        assertThat(ask(Ask.take(1)).allowed()).isTrue();
+    }
+
+    @Test
+    void slotFurtherThanTheLongestWaitIsNotReserved() {
+        reserve(1);
+        Answer tooFar = ask(Ask.reserve(1, 99_999));
+
+        assertThat(tooFar.allowed()).isFalse();
+        assertThat(tooFar.waitMicros()).isEqualTo(100_000);
+        assertThat(ask(Ask.reserve(1, 100_000)).allowed()).isTrue();
+        assertThat(reserve(1)).isEqualTo(200_000);
+    }
+
+    @Test
+    void queueTakesNoMoreThanItHolds() {
+        use(LeakyBucket.perSecond(10).withQueue(2));
+        assertThat(reserve(1)).isZero();
+        assertThat(reserve(1)).isEqualTo(100_000);
+        assertThat(reserve(1)).isEqualTo(200_000);
+        assertThat(reserve(1)).isEqualTo(-1);
+        now += 100_000;
+        assertThat(reserve(1)).isEqualTo(300_000);
+        assertThat(reserve(1)).isEqualTo(-1);
+        free(1, 200_000);
+        assertThat(reserve(1)).isEqualTo(200_000);
+    }
+
+    @Test
+    void slotFreedInTheMiddleIsTakenFirstAndThoseBehindStay() {
+        for (int i = 0; i < 5; i++) {
+            reserve(1);
+        }
+        free(1, 200_000);
+
+        assertThat(reserve(1)).isEqualTo(200_000);
+        assertThat(reserve(1)).isEqualTo(500_000);
+    }
+
+    @Test
+    void slotsFreedAtTheTailLeaveNoTrace() {
+        for (int i = 0; i < 5; i++) {
+            reserve(1);
+        }
+        free(1, 300_000);
+        free(1, 200_000);
+        free(1, 400_000);
+
+        assertThat(connection.sync().exists(keys[1])).isZero();
+        assertThat(reserve(1)).isEqualTo(200_000);
+    }
+
+    @Test
+    void freedSlotThatHasPassedIsLost() {
+        for (int i = 0; i < 5; i++) {
+            reserve(1);
+        }
+        free(1, 100_000);
+        now += 150_000;
+
+        assertThat(reserve(1)).isEqualTo(500_000);
+    }
+
+    @Test
+    void pauseMovesAllSlotsByAsMuchAndItsEndMovesThemBack() {
+        for (int i = 0; i < 3; i++) {
+            reserve(1);
+        }
+        ask(Ask.pause(1_000_000));
+        assertThat(last.key().shiftMicros()).isEqualTo(1_000_000);
+        assertThat(last.key().pausedUntilMicros()).isEqualTo(now + 1_000_000);
+        assertThat(reserve(1)).isEqualTo(1_300_000);
+        now += 400_000;
+        ask(Ask.pause(0));
+        assertThat(last.key().shiftMicros()).isEqualTo(400_000);
+        assertThat(last.key().pausedUntilMicros()).isZero();
+        free(1, 500_000);
+        assertThat(reserve(1)).isEqualTo(500_000);
+        assertThat(reserve(1)).isEqualTo(800_000);
+    }
+
+    @Test
+    void pausedKeyDeniesUntilThePauseEnds() {
+        use(TokenBucket.perSecond(10).withBurst(2));
+        ask(Ask.pause(1_000_000));
+
+        Answer denied = ask(Ask.take(1));
+
+        assertThat(denied).isEqualTo(new Answer(false, 0, 1_000_000, 1_000_000, 0));
+        assertThat(reserve(1)).isEqualTo(1_000_000);
+        now += 1_000_000;
+        assertThat(ask(Ask.take(1)).allowed()).isTrue();
+        assertThat(ask(Ask.take(1)).allowed()).isFalse();
+    }
+
+    @Test
+    void resetMakesSlotsVoid() {
+        for (int i = 0; i < 3; i++) {
+            reserve(1);
+        }
+        long before = last.key().generation();
+        ask(Ask.reset());
+        assertThat(last.key().generation()).isEqualTo(before + 1);
+        ask(Ask.free(1, START + 100_000, before));
+
+        assertThat(reserve(1)).isZero();
+        assertThat(reserve(1)).isEqualTo(100_000);
+    }
+
+    @Test
+    void clockThatGoesBackTakesTheSlotsWithIt() {
+        for (int i = 0; i < 3; i++) {
+            reserve(1);
+        }
+        now -= 3_600_000_000L;
+
+        assertThat(reserve(1)).isEqualTo(300_000 - 3_600_000_000L);
+        assertThat(last.key().shiftMicros()).isEqualTo(-3_600_000_000L);
+    }
+
+    @Test
+    void refundBeforeSlotsNeverBringsTwoTogether() {
+        use(Gcra.perSecond(10).withBurst(1));
+        assertThat(ask(Ask.take(1)).allowed()).isTrue();
+        assertThat(reserve(1)).isEqualTo(100_000);
+        ask(Ask.giveBack(1, START));
+        assertThat(reserve(1)).isEqualTo(200_000);
+
+        use(Gcra.perSecond(10).withBurst(3));
+        for (int i = 0; i < 3; i++) {
+            ask(Ask.take(1));
+        }
+        assertThat(reserve(1)).isEqualTo(100_000);
+        ask(Ask.giveBack(1, START));
+        assertThat(reserve(1)).isEqualTo(100_000);
+    }
+
+    private record Slot(long at, long permits) {}
+
+    /**
+     * Whoever uses a slot uses it at its time. What was used, in the order of time, must be allowed by the
+     * Java steps one after the other: no bound is broken, whatever was freed, refunded or taken meanwhile.
+     */
+    @ParameterizedTest
+    @MethodSource("policies")
+    void usedSlotsKeepThePolicyWhateverIsFreed(RateLimitPolicy policy) {
+        long seed = Seeds.of("freed slots");
+        int rounds = FULL ? 200 : 4;
+        for (int i = 0; i < rounds; i++) {
+            use(policy);
+            now = START;
+            history.clear();
+            conforms(policy, randomUse(policy, new SplittableRandom(seed + i)));
+        }
+    }
+
+    private List<Slot> randomUse(RateLimitPolicy policy, SplittableRandom random) {
+        long stepMicros = Math.max(2, policyStepMicros(policy));
+        List<Slot> ahead = new ArrayList<>();
+        List<Slot> used = new ArrayList<>();
+        for (int i = 0; i < 150; i++) {
+            now += random.nextLong(stepMicros);
+            move(ahead, used);
+            long permits = 1 + random.nextLong(Math.min(3, policy.capacity()));
+            int what = random.nextInt(10);
+            if (what < 5) {
+                long slot = reserve(permits);
+                if (slot >= 0) {
+                    ahead.add(new Slot(START + slot, permits));
+                }
+            } else if (what < 8 && !ahead.isEmpty()) {
+                Slot freed = ahead.remove(random.nextInt(ahead.size()));
+                free(freed.permits, freed.at - START);
+            } else if (what == 8 && ask(Ask.take(permits)).allowed()) {
+                used.add(new Slot(now, permits));
+            } else if (!used.isEmpty()) {
+                Slot back = used.remove(used.size() - 1);
+                ask(Ask.giveBack(back.permits, back.at));
+            }
+        }
+        used.addAll(ahead);
+        return used;
+    }
+
+    private void move(List<Slot> ahead, List<Slot> used) {
+        for (Slot slot : List.copyOf(ahead)) {
+            if (slot.at <= now) {
+                ahead.remove(slot);
+                used.add(slot);
+            }
+        }
+    }
+
+    private static long policyStepMicros(RateLimitPolicy policy) {
+        Algorithm<?> algorithm = Algorithms.of(policy, new Clock(Tick.MICROSECOND, 0, START));
+        return intervalMicros(algorithm);
+    }
+
+    private static <S> long intervalMicros(Algorithm<S> algorithm) {
+        return algorithm.resetTicks(algorithm.debit(algorithm.fresh(), START, 1), START);
+    }
+
+    private void conforms(RateLimitPolicy policy, List<Slot> used) {
+        used.sort(Comparator.comparingLong(Slot::at));
+        conforms(Algorithms.of(policy, new Clock(Tick.MICROSECOND, 0, START)), used);
+    }
+
+    private <S> void conforms(Algorithm<S> algorithm, List<Slot> used) {
+        S state = algorithm.fresh();
+        for (Slot slot : used) {
+            assertThat(algorithm.waitTicks(state, slot.at, slot.permits))
+                    .as("%s among %s, after %s", slot, used, history)
+                    .isZero();
+            state = algorithm.debit(state, slot.at, slot.permits);
+        }
+    }
+}
