@@ -80,7 +80,6 @@ final class RemoteLine extends Line {
             askAgain = false;
             outdated = asking;
             notBefore = now;
-            denyWhoCannotOutlast(desk.pausedUntil(), now);
         }
         for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
             asking = false;
@@ -91,9 +90,8 @@ final class RemoteLine extends Line {
         if (asking || head == null) {
             return Algorithm.UNKNOWN;
         }
-        long turn = Math.max(notBefore, desk.pausedUntil());
-        if (turn > now) {
-            return turn;
+        if (notBefore > now) {
+            return notBefore;
         }
         ask(head.permits);
         return Algorithm.UNKNOWN;
@@ -130,6 +128,7 @@ final class RemoteLine extends Line {
                 grant(decision);
             } else if (!outdated) {
                 retryLater(decision, now);
+                denyWhoCannotOutlast(desk.pausedUntil(), now);
             }
         } else if (answer instanceof Throwable failure) {
             Waiter head = waiters.first();
