@@ -2,10 +2,12 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -59,10 +61,29 @@ final class RedisCalls {
 
     /** The decision on an ask; {@code owner} is what its debit belongs to. */
     Mono<Decision> decide(Object owner, String key, RateLimitPolicy policy, Ask ask) {
+        return ask(key, policy, ask).map(answered -> decision(owner, key, policy, ask, answered));
+    }
+
+    /** The answer to an ask as the script gave it. */
+    Mono<KeyPipe.Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
+        return Mono.defer(() -> throughBreaker(pipes(policy).ask(key, ask)));
+    }
+
+    /** Whether those who wait under a policy reserve the time at which they leave. */
+    boolean reserves(RateLimitPolicy policy) {
+        boolean strict = policy instanceof LeakyBucket bucket && bucket.strict();
+        return !strict && pipes(policy).policy().reserves();
+    }
+
+    /** Counts what a key spent under one policy as spent under another, in one step. */
+    Mono<Void> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return Mono.defer(() -> {
-            PolicyPipes pipes = pipes(policy);
-            return throughBreaker(pipes.ask(key, ask)).map(answered -> decision(owner, key, pipes, ask, answered));
-        });
+                    Ruling ruling =
+                            new Ruling(0, pipes(to).policy(), pipes(from).policy());
+                    String[] names = keys.of(key, ruling.keyNames());
+                    return throughBreaker(caller.call(ruling, names, List.of(Ask.move())));
+                })
+                .then();
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
@@ -74,24 +95,36 @@ final class RedisCalls {
                 .doOnNext(answered -> breaker.succeeded());
     }
 
-    private static Decision decision(Object owner, String key, PolicyPipes pipes, Ask ask, KeyPipe.Answered answered) {
-        ScriptReply.Answer answer = answered.answer();
-        RateLimitPolicy binding = pipes.policy().part(answer.part());
-        Tick tick = Tick.MICROSECOND;
-        Decision.Quota quota =
-                new Decision.Quota(binding.capacity(), answer.remaining(), tick.toNanos(answer.resetMicros()));
-        if (!answer.allowed()) {
-            return Decision.deny(binding, ask.permits(), quota, tick.toNanos(answer.waitMicros()));
+    /** What an answered ask is told. */
+    Decision decision(Object owner, String key, RateLimitPolicy policy, Ask ask, KeyPipe.Answered answered) {
+        if (!answered.answer().allowed()) {
+            return denial(policy, ask, answered);
         }
+        RateLimitPolicy binding = binding(policy, answered);
+        Decision.Quota quota = quota(binding, answered);
         if (ask.op() != Ask.Op.TAKE) {
             return Decision.wouldAllow(binding, ask.permits(), quota);
         }
-        Debit debit = new Debit(
-                owner,
-                key,
-                pipes.policy().policy(),
-                ask.permits(),
-                answered.key().nowMicros());
+        Debit debit =
+                new Debit(owner, key, policy, ask.permits(), answered.key().nowMicros());
         return Decision.allow(binding, quota, debit);
+    }
+
+    /** What a denied ask is told. */
+    Decision denial(RateLimitPolicy policy, Ask ask, KeyPipe.Answered answered) {
+        RateLimitPolicy binding = binding(policy, answered);
+        long retryAfter = Tick.MICROSECOND.toNanos(answered.answer().waitMicros());
+        return Decision.deny(binding, ask.permits(), quota(binding, answered), retryAfter);
+    }
+
+    /** The part of a policy that an answer is about. */
+    RateLimitPolicy binding(RateLimitPolicy policy, KeyPipe.Answered answered) {
+        return pipes(policy).policy().part(answered.answer().part());
+    }
+
+    static Decision.Quota quota(RateLimitPolicy binding, KeyPipe.Answered answered) {
+        ScriptReply.Answer answer = answered.answer();
+        return new Decision.Quota(
+                binding.capacity(), answer.remaining(), Tick.MICROSECOND.toNanos(answer.resetMicros()));
     }
 }

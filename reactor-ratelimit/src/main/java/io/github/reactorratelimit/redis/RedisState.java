@@ -8,7 +8,6 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.RemoteDesk;
-import io.github.reactorratelimit.waiting.RemoteLines;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -21,19 +20,26 @@ final class RedisState implements LimiterState {
     private final RedisCalls calls;
     private final Unavailability unavailability;
     private final Signals signals;
-    private final RemoteLines lines;
-    private final Pauses pauses = new Pauses();
+    private final RedisLines lines;
 
     RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability, Signals signals) {
         this.settings = settings;
         this.calls = calls;
         this.unavailability = unavailability;
         this.signals = signals;
-        this.lines = new RemoteLines(settings);
+        this.lines = new RedisLines(settings);
         signals.listen(new Ear());
     }
 
-    private long now() {
+    RedisCalls calls() {
+        return calls;
+    }
+
+    Unavailability unavailability() {
+        return unavailability;
+    }
+
+    long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
@@ -45,18 +51,15 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> mustWait(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
+        return answering(
+                () -> lines.hasUnknownWaiters(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
     }
 
     @Override
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> mustWait(key)
+        return answering(() -> lines.hasUnknownWaiters(key)
                 ? denyInLine(key, policy, permits)
                 : orDegraded(calls.decide(this, key, policy, Ask.look(permits)), key, policy, permits));
-    }
-
-    private boolean mustWait(String key) {
-        return pauses.isPaused(key, now()) || lines.hasWaiters(key);
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
@@ -68,20 +71,21 @@ final class RedisState implements LimiterState {
                 RedisUnavailableException.class, unavailable -> unavailability.decide(key, policy, permits));
     }
 
-    /** Behind those who wait here, or after a pause: at least as long as what is asked for takes by itself. */
+    /** Behind those who wait here: at least as long as the whole limit takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> look = calls.decide(this, key, policy, Ask.look(policy.capacity()));
         return orDegraded(look, key, policy, permits).map(seen -> {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
-            long retryAfter = Math.max(alone, pauses.endOf(key) - now());
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
-            return Decision.deny(seen.policy(), permits, nothingAtOnce, retryAfter);
+            return Decision.deny(seen.policy(), permits, nothingAtOnce, alone);
         });
     }
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return lines.await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+        return Mono.defer(() -> calls.reserves(policy)
+                ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
+                : lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos));
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -95,8 +99,7 @@ final class RedisState implements LimiterState {
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return answering(() -> calls.decide(this, key, policy, Ask.reset()).doOnNext(done -> {
-                    pauses.end(key);
-                    lines.askAgain(key);
+                    lines.changed(key);
                     signals.publish(Signals.Kind.RESET, key);
                 }))
                 .then();
@@ -107,11 +110,11 @@ final class RedisState implements LimiterState {
         return giveBack(debit).publishOn(settings.callbacks());
     }
 
-    private Mono<Void> giveBack(Debit debit) {
+    Mono<Void> giveBack(Debit debit) {
         return calls.decide(this, debit.key(), debit.policy(), Ask.giveBack(debit.permits(), debit.atTick()))
                 .doOnNext(done -> {
                     settings.recorder().refunded(debit.permits());
-                    lines.askAgain(debit.key());
+                    lines.freed(debit.key());
                     signals.publish(Signals.Kind.FREED, debit.key());
                 })
                 .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
@@ -119,31 +122,36 @@ final class RedisState implements LimiterState {
                 .then();
     }
 
-    /** Holds for this process. */
+    /** Gives back a slot that lies ahead; one that cannot be given back passes by unused. */
+    void free(String key, RateLimitPolicy policy, Ask slot) {
+        calls.ask(key, policy, slot)
+                .subscribe(
+                        done -> signals.publish(Signals.Kind.FREED, key),
+                        lost -> settings.recorder().refundLost(slot.permits()));
+    }
+
     @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
-        return answering(() -> Mono.<Void>fromRunnable(() -> {
-            long now = now();
-            long longest = Long.MAX_VALUE - Math.max(now, 0);
-            boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
-            pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
-            lines.askAgain(key);
-            signals.publish(Signals.Kind.PAUSED, key);
-        }));
+        return answering(() -> {
+                    boolean fits = duration.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
+                    long micros = fits ? -Math.floorDiv(-duration.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
+                    return calls.ask(key, policy, Ask.pause(micros)).doOnNext(done -> {
+                        lines.changed(key);
+                        signals.publish(Signals.Kind.PAUSED, key);
+                    });
+                })
+                .then();
     }
 
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return answering(() -> calls.decide(this, key, from, Ask.look(1))
-                .flatMap(seen -> {
-                    long spent = seen.limit() - seen.remaining();
-                    return spent == 0
-                            ? Mono.just(seen)
-                            : calls.decide(this, key, to, Ask.charge(spent))
-                                    .then(calls.decide(this, key, from, Ask.reset()));
-                })
-                .doOnNext(done -> lines.askAgain(key))
-                .then());
+        return answering(() -> calls.move(key, from, to).doOnSuccess(done -> {
+            lines.asking().askAgain(key);
+            if (calls.reserves(to)) {
+                lines.booked().replan(key, new SlotDesk(this, key, to));
+            }
+            signals.publish(Signals.Kind.RESET, key);
+        }));
     }
 
     @Override
@@ -162,14 +170,15 @@ final class RedisState implements LimiterState {
         @Override
         public void heard(Signals.Kind kind, String subject) {
             switch (kind) {
-                case FREED, PAUSED, RESET -> lines.askAgain(subject);
-                case EPOCH -> lines.askAgainAll();
+                case FREED -> lines.freed(subject);
+                case PAUSED, RESET -> lines.changed(subject);
+                case EPOCH -> lines.allChanged();
             }
         }
 
         @Override
         public void reconnected() {
-            lines.askAgainAll();
+            lines.allChanged();
         }
     }
 
@@ -178,6 +187,7 @@ final class RedisState implements LimiterState {
 
         private final String key;
         private final RateLimitPolicy policy;
+        private volatile long pausedUntil = Pauses.NOT_PAUSED;
 
         KeyDesk(String key, RateLimitPolicy policy) {
             this.key = key;
@@ -191,12 +201,21 @@ final class RedisState implements LimiterState {
 
         @Override
         public long pausedUntil() {
-            return pauses.endOf(key);
+            return pausedUntil;
         }
 
         @Override
         public Mono<Decision> ask(long permits) {
-            return take(key, policy, permits);
+            Ask ask = Ask.take(permits);
+            Mono<Decision> decided = calls.ask(key, policy, ask)
+                    .doOnNext(answered -> learn(answered.key()))
+                    .map(answered -> calls.decision(RedisState.this, key, policy, ask, answered));
+            return orDegraded(decided, key, policy, permits);
+        }
+
+        private void learn(ScriptReply.KeyStatus status) {
+            long micros = status.pausedUntilMicros() - status.nowMicros();
+            pausedUntil = micros > 0 ? now() + TimeUnit.MICROSECONDS.toNanos(micros) : Pauses.NOT_PAUSED;
         }
 
         @Override

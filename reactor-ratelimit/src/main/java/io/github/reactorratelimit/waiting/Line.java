@@ -64,6 +64,9 @@ abstract class Line extends SerialWorker {
     /** Somebody is no longer one of {@link #waiters}. */
     abstract void left();
 
+    /** One of {@link #waiters} is none any more, for whatever reason. */
+    void unlinked(Waiter waiter) {}
+
     /** Answers whoever can be answered; the time at which to look again, if there is one. */
     abstract long serve(long now);
 
@@ -175,6 +178,7 @@ abstract class Line extends SerialWorker {
     private void unlink(Waiter waiter) {
         waiters.remove(waiter);
         length.decrementAndGet();
+        unlinked(waiter);
     }
 
     /** One that was told departs when its subscriber's code has run, one that left departs now. */

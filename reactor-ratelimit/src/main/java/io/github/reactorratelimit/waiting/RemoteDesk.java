@@ -10,7 +10,7 @@ public interface RemoteDesk {
     /** The time here, in nanoseconds of any origin. */
     long now();
 
-    /** When a pause of the key ends, on the clock of {@link #now}; a time in the past if it is not paused. */
+    /** When a pause of the key ends, as far as the last answer told, on the clock of {@link #now}; a time in the past if it is not paused. */
     long pausedUntil();
 
     /** Takes permits, or denies. One answer or one error, on any thread. */

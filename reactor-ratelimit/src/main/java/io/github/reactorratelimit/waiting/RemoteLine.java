@@ -84,7 +84,6 @@ final class RemoteLine extends Line {
             outdated = asking;
             notBefore = now;
             blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
-            denyWhoCannotOutlast(desk.pausedUntil(), now);
         }
         for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
             asking = false;
@@ -95,9 +94,8 @@ final class RemoteLine extends Line {
         if (asking || head == null) {
             return Algorithm.UNKNOWN;
         }
-        long turn = Math.max(notBefore, desk.pausedUntil());
-        if (turn > now) {
-            return turn;
+        if (notBefore > now) {
+            return notBefore;
         }
         ask(head.permits);
         return Algorithm.UNKNOWN;
@@ -134,6 +132,7 @@ final class RemoteLine extends Line {
                 grant(decision);
             } else if (!outdated) {
                 retryLater(decision, now);
+                denyWhoCannotOutlast(desk.pausedUntil(), now);
             }
         } else if (answer instanceof Throwable failure) {
             Waiter head = waiters.first();

@@ -61,7 +61,17 @@ class ImportsTest {
                             "RedisReplyException",
                             "RedisUnavailableException"),
             // Internal: the stores in other packages stand behind these.
-            "waiting", Set.of("WaitLines", "Desk", "RemoteLines", "RemoteDesk", "Pauses", "SerialWorker"),
+            "waiting",
+                    Set.of(
+                            "WaitLines",
+                            "Desk",
+                            "RemoteLines",
+                            "RemoteDesk",
+                            "Booking",
+                            "BookingDesk",
+                            "BookedLines",
+                            "Pauses",
+                            "SerialWorker"),
             // Internal: the steps that stores in other packages run, and replay.
             "algorithm",
                     Set.of(

@@ -1,0 +1,60 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.waiting.BookedLines;
+import io.github.reactorratelimit.waiting.RemoteLines;
+import reactor.core.publisher.Mono;
+
+/**
+ * Those who wait in this process. Where slots can be reserved everybody reserves one on arrival, and Redis
+ * knows of them; elsewhere the first in line asks again when its denial said.
+ */
+final class RedisLines {
+
+    private final RemoteLines asking;
+    private final BookedLines booked;
+
+    RedisLines(LimiterSettings settings) {
+        this.asking = new RemoteLines(settings);
+        this.booked = new BookedLines(settings);
+    }
+
+    RemoteLines asking() {
+        return asking;
+    }
+
+    BookedLines booked() {
+        return booked;
+    }
+
+    /** Whether somebody waits here whom Redis does not know of. */
+    boolean hasUnknownWaiters(String key) {
+        return asking.hasWaiters(key);
+    }
+
+    /** Permits came back. */
+    void freed(String key) {
+        asking.askAgain(key);
+        booked.exchange(key);
+    }
+
+    /** A pause, a reset, another policy: everything may have changed. */
+    void changed(String key) {
+        asking.askAgain(key);
+        booked.refresh(key);
+    }
+
+    /** Any key may have changed. */
+    void allChanged() {
+        asking.askAgainAll();
+        booked.refreshAll();
+    }
+
+    boolean isClosed() {
+        return asking.isClosed() || booked.isClosed();
+    }
+
+    Mono<Void> close() {
+        return Mono.when(asking.close(), booked.close());
+    }
+}

@@ -1,0 +1,138 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.waiting.Booking;
+import io.github.reactorratelimit.waiting.BookingDesk;
+import java.time.Duration;
+import reactor.core.publisher.Mono;
+
+/**
+ * One key under a policy whose slots can be reserved, as its line sees it. Knows where the slots lie on the
+ * clock of this process: the server's time of an answer was over when the answer came, so a slot is never
+ * used too early, and late by no more than the quickest answer took to come back.
+ */
+final class SlotDesk implements BookingDesk {
+
+    /** An answer that seems to have taken longer comes from a clock that went back. */
+    private static final long CLOCK_WENT_BACK_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private final RedisState state;
+    private final String key;
+    private final RateLimitPolicy policy;
+
+    /** Written by the pipe of the key, one answer after the other. */
+    private volatile Known known = new Known(Long.MAX_VALUE, 0, 0);
+
+    /** What the answers so far have told. */
+    private record Known(long offsetNanos, long shiftMicros, long generation) {}
+
+    SlotDesk(RedisState state, String key, RateLimitPolicy policy) {
+        this.state = state;
+        this.key = key;
+        this.policy = policy;
+    }
+
+    @Override
+    public long now() {
+        return state.now();
+    }
+
+    @Override
+    public Mono<Answer> book(long permits, long maxWaitNanos) {
+        long maxWaitMicros = maxWaitNanos == LimiterState.UNBOUNDED ? Ask.UNBOUNDED_MICROS : maxWaitNanos / 1_000;
+        Ask ask = Ask.reserve(permits, maxWaitMicros);
+        return state.calls()
+                .ask(key, policy, ask)
+                .map(answered -> answer(ask, answered))
+                .onErrorResume(
+                        RedisUnavailableException.class,
+                        unavailable -> state.unavailability()
+                                .decide(key, policy, permits)
+                                .map(Answer::of));
+    }
+
+    private Answer answer(Ask ask, KeyPipe.Answered answered) {
+        learn(answered.key());
+        return answered.answer().allowed()
+                ? Answer.of(new Slot(ask.permits(), answered))
+                : Answer.of(state.calls().denial(policy, ask, answered));
+    }
+
+    private void learn(ScriptReply.KeyStatus key) {
+        long offset = now() - Tick.MICROSECOND.toNanos(key.nowMicros());
+        long least = known.offsetNanos;
+        boolean better = offset < least || offset - least > CLOCK_WENT_BACK_NANOS;
+        known = new Known(better ? offset : least, key.shiftMicros(), key.generation());
+    }
+
+    @Override
+    public Mono<Void> refresh() {
+        return state.calls()
+                .ask(key, policy, Ask.look(1))
+                .doOnNext(answered -> learn(answered.key()))
+                .then();
+    }
+
+    @Override
+    public void refund(Debit debit) {
+        state.giveBack(debit).subscribe();
+    }
+
+    @Override
+    public Decision deny(long permits, long retryAfterNanos) {
+        Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(policy, permits, quota, retryAfterNanos);
+    }
+
+    /** Known by its base, its time less the shift, so that a pause moves it. */
+    private final class Slot implements Booking {
+
+        private final long permits;
+        private final KeyPipe.Answered answered;
+        private final long baseMicros;
+
+        Slot(long permits, KeyPipe.Answered answered) {
+            this.permits = permits;
+            this.answered = answered;
+            ScriptReply.KeyStatus status = answered.key();
+            this.baseMicros = status.nowMicros() + answered.answer().waitMicros() - status.shiftMicros();
+        }
+
+        @Override
+        public long permits() {
+            return permits;
+        }
+
+        @Override
+        public long at() {
+            Known current = known;
+            return Tick.MICROSECOND.toNanos(baseMicros + current.shiftMicros) + current.offsetNanos;
+        }
+
+        @Override
+        public long order() {
+            return baseMicros;
+        }
+
+        @Override
+        public boolean isVoid() {
+            return answered.key().generation() != known.generation;
+        }
+
+        @Override
+        public Decision use() {
+            RateLimitPolicy binding = state.calls().binding(policy, answered);
+            Debit debit = new Debit(state, key, policy, permits, baseMicros + known.shiftMicros);
+            return Decision.allow(binding, RedisCalls.quota(binding, answered), debit);
+        }
+
+        @Override
+        public void free() {
+            state.free(key, policy, Ask.free(permits, baseMicros, answered.key().generation()));
+        }
+    }
+}

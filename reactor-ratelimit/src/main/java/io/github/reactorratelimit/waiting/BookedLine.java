@@ -1,0 +1,301 @@
+package io.github.reactorratelimit.waiting;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * A line in front of a state elsewhere that is debited for a time ahead. Whoever joins books a time; the
+ * bookings belong to the line. At the time of a booking the first of those who asked for as many permits
+ * leaves, so when somebody gives up, those behind move up, and the last booking is given back. Who asked
+ * for the same number never overtakes; nobody is delayed by anybody who came later.
+ *
+ * <p>Those whose wish was not answered by the state itself, because that did not answer, or whose booking
+ * became void, are unbooked and wish again.
+ */
+final class BookedLine extends Line {
+
+    /** How long to wait where a stand-in's denial could not say. */
+    private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
+
+    private final BookedLines lines;
+    private volatile BookingDesk desk;
+    private volatile @Nullable BookingDesk otherDesk;
+    private final Queue<Reply> replies = new ConcurrentLinkedQueue<>();
+    private volatile boolean refreshWanted;
+    private volatile boolean refreshed;
+    private volatile boolean exchangeWanted;
+
+    /** The owner's, as are the fields below. */
+    private final Map<Long, Lane> lanes = new HashMap<>();
+
+    private final Set<Waiter> unbooked = new LinkedHashSet<>();
+    private long wishAgainAt;
+    private int wishes;
+    private boolean refreshing;
+
+    /** What came for a wish; of nobody if the line made it for itself. */
+    private record Reply(@Nullable Waiter waiter, long permits, Object answer) {}
+
+    BookedLine(BookedLines lines, long id, String key, BookingDesk desk) {
+        super(lines, id, key);
+        this.lines = lines;
+        this.desk = desk;
+    }
+
+    /** The bookings may have been moved, or become void. */
+    void refresh() {
+        refreshWanted = true;
+        poke();
+    }
+
+    /** Everybody books anew at another desk: the key has another policy. */
+    void replan(BookingDesk other) {
+        otherDesk = other;
+        poke();
+    }
+
+    /** Somebody elsewhere gave a booking back: perhaps it is earlier than ours. */
+    void exchange() {
+        exchangeWanted = true;
+        poke();
+    }
+
+    @Override
+    long now() {
+        return desk.now();
+    }
+
+    /** A booking under way must find somebody who uses it or gives it back. */
+    @Override
+    boolean isBusy() {
+        return wishes > 0;
+    }
+
+    @Override
+    void left() {}
+
+    @Override
+    void unlinked(Waiter waiter) {
+        Lane lane = lanes.get(waiter.permits);
+        if (lane != null) {
+            lane.left();
+        }
+    }
+
+    @Override
+    void admit(Waiter newcomer, long now) {
+        Lane lane = lanes.computeIfAbsent(newcomer.permits, permits -> new Lane());
+        lane.join(newcomer);
+        if (waiters.size() > lines.maxWaiters()) {
+            deny(newcomer, now, Algorithm.UNKNOWN);
+        } else if (unbooked.isEmpty()) {
+            wish(newcomer, newcomer.permits, newcomer.notAfter, now);
+        } else {
+            wait(newcomer);
+        }
+    }
+
+    private void wait(Waiter waiter) {
+        unbooked.add(waiter);
+        if (waiter.hasDeadline()) {
+            waiters.watch(waiter);
+        }
+    }
+
+    private void wish(@Nullable Waiter waiter, long permits, long notAfter, long now) {
+        wishes++;
+        long maxWait = notAfter == Long.MAX_VALUE ? notAfter : Math.max(0, notAfter - now);
+        Mono.defer(() -> desk.book(permits, maxWait))
+                .cast(Object.class)
+                .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
+                .subscribe(
+                        answer -> replied(new Reply(waiter, permits, answer)),
+                        error -> replied(new Reply(waiter, permits, error)));
+    }
+
+    private void replied(Reply reply) {
+        replies.offer(reply);
+        poke();
+    }
+
+    @Override
+    long serve(long now) {
+        changeDesk(now);
+        startRefresh();
+        for (Reply reply = replies.poll(); reply != null; reply = replies.poll()) {
+            wishes--;
+            take(reply, now);
+        }
+        if (refreshed) {
+            refreshed = false;
+            reconsider(now);
+        }
+        expire(now);
+        long next = Algorithm.UNKNOWN;
+        for (Lane lane : lanes.values()) {
+            next = Math.min(next, serve(lane, now));
+        }
+        lanes.values().removeIf(Lane::isEmpty);
+        if (exchangeWanted) {
+            exchangeWanted = false;
+            exchangeLast(now);
+        }
+        return Math.min(next, wishAgain(now));
+    }
+
+    private void changeDesk(long now) {
+        BookingDesk other = otherDesk;
+        if (other != null) {
+            otherDesk = null;
+            desk = other;
+            for (Lane lane : lanes.values()) {
+                lane.freeAll();
+                lane.forEachWaiter(this::wait);
+            }
+            wishAgainAt = now;
+        }
+    }
+
+    private void startRefresh() {
+        if (refreshWanted && !refreshing) {
+            refreshWanted = false;
+            refreshing = true;
+            wishes++;
+            desk.refresh().subscribe(nothing -> {}, failed -> refreshEnded(), this::refreshEnded);
+        }
+    }
+
+    private void refreshEnded() {
+        refreshed = true;
+        poke();
+    }
+
+    private void take(Reply reply, long now) {
+        Waiter waiter = reply.waiter;
+        if (reply.answer instanceof BookingDesk.Answer answer) {
+            if (answer.booking() != null) {
+                lanes.computeIfAbsent(reply.permits, permits -> new Lane()).add(answer.booking());
+                exchangeWanted |= waiter == null;
+            } else if (answer.decision() != null) {
+                if (waiter != null && waiter.linked) {
+                    told(waiter, answer.decision(), now);
+                } else {
+                    giveBack(answer.decision());
+                }
+            }
+        } else if (reply.answer instanceof Throwable failure && waiter != null && waiter.linked) {
+            fail(waiter, failure, WaitOutcome.DENIED);
+        }
+    }
+
+    private void giveBack(Decision decision) {
+        decision.debit().filter(Debit::claim).ifPresent(desk::refund);
+    }
+
+    /** There was no booking. A denial of the state itself is final; one of a stand-in holds for a while. */
+    private void told(Waiter waiter, Decision decision, long now) {
+        if (decision.allowed()) {
+            if (!answer(waiter, decision)) {
+                giveBack(decision);
+            }
+            return;
+        }
+        long retry = decision.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
+        if (decision.degraded() && (waiter.notAfter == Long.MAX_VALUE || retry <= waiter.notAfter - now)) {
+            wait(waiter);
+            wishAgainAt = now + retry;
+        } else {
+            answer(waiter, decision);
+        }
+    }
+
+    private long wishAgain(long now) {
+        if (unbooked.isEmpty()) {
+            return Algorithm.UNKNOWN;
+        }
+        if (wishAgainAt > now) {
+            return wishAgainAt;
+        }
+        List<Waiter> inOrder = List.copyOf(unbooked);
+        unbooked.clear();
+        for (Waiter waiter : inOrder) {
+            if (waiter.linked) {
+                wish(waiter, waiter.permits, waiter.notAfter, now);
+            }
+        }
+        return Algorithm.UNKNOWN;
+    }
+
+    private long serve(Lane lane, long now) {
+        if (lane.dropVoid()) {
+            lane.forEachWaiter(this::wait);
+            wishAgainAt = now;
+            return Algorithm.UNKNOWN;
+        }
+        for (Booking first = lane.first(); first != null && first.at() <= now; first = lane.first()) {
+            lane.removeFirst();
+            grant(lane, first);
+        }
+        for (Booking last = lane.last(); last != null && lane.hasSurplus(); last = lane.last()) {
+            lane.removeLast();
+            last.free();
+        }
+        Booking first = lane.first();
+        return first == null ? Algorithm.UNKNOWN : first.at();
+    }
+
+    private void grant(Lane lane, Booking booking) {
+        Decision decision = booking.use();
+        for (Waiter head = lane.poll(); head != null; head = lane.poll()) {
+            if (answer(head, decision)) {
+                return;
+            }
+        }
+        giveBack(decision);
+    }
+
+    /** After a pause: those whose time has come to lie behind their patience need not wait for it. */
+    private void reconsider(long now) {
+        refreshing = false;
+        wishes--;
+        for (Lane lane : lanes.values()) {
+            lane.forEachBooked((waiter, booking) -> {
+                if (!booking.isVoid() && booking.at() > waiter.notAfter) {
+                    deny(waiter, now, booking.at());
+                }
+            });
+        }
+    }
+
+    /** Tries to swap the last booking for an earlier one that somebody gave back. */
+    private void exchangeLast(long now) {
+        Booking last = null;
+        for (Lane lane : lanes.values()) {
+            Booking candidate = lane.last();
+            if (candidate != null && (last == null || candidate.order() > last.order())) {
+                last = candidate;
+            }
+        }
+        if (last != null && last.at() - now > BookedLines.WORTH_AN_EXCHANGE_NANOS) {
+            wish(null, last.permits(), last.at() - BookedLines.WORTH_AN_EXCHANGE_NANOS, now);
+        }
+    }
+
+    @Override
+    void deny(Waiter waiter, long now, long grantedAt) {
+        long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : grantedAt - now;
+        answer(waiter, desk.deny(waiter.permits, retryAfter));
+    }
+}

@@ -1,0 +1,110 @@
+package io.github.reactorratelimit.waiting;
+
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Those in a {@link BookedLine} who asked for the same number of permits, and the bookings of that number. The owner's. */
+final class Lane {
+
+    /** In order of arrival; those who left are skipped. */
+    private final Deque<Waiter> waiters = new ArrayDeque<>();
+
+    private final TreeSet<Numbered> bookings = new TreeSet<>(
+            Comparator.<Numbered>comparingLong(one -> one.booking.order()).thenComparingLong(one -> one.number));
+
+    private long number;
+
+    /** Of {@link #waiters} those who have not left. */
+    private int waiting;
+
+    /** Several bookings may be for the same time. */
+    private record Numbered(Booking booking, long number) {}
+
+    void join(Waiter waiter) {
+        waiters.add(waiter);
+        waiting++;
+    }
+
+    /** Somebody who had joined has left, or was answered. */
+    void left() {
+        waiting--;
+        if (waiting == 0) {
+            waiters.clear();
+        }
+    }
+
+    void add(Booking booking) {
+        bookings.add(new Numbered(booking, number++));
+    }
+
+    boolean isEmpty() {
+        return waiting == 0 && bookings.isEmpty();
+    }
+
+    boolean hasSurplus() {
+        return bookings.size() > waiting;
+    }
+
+    @Nullable
+    Booking first() {
+        return bookings.isEmpty() ? null : bookings.first().booking;
+    }
+
+    @Nullable
+    Booking last() {
+        return bookings.isEmpty() ? null : bookings.last().booking;
+    }
+
+    void removeFirst() {
+        bookings.pollFirst();
+    }
+
+    void removeLast() {
+        bookings.pollLast();
+    }
+
+    /** The first who has not left, taken out. */
+    @Nullable
+    Waiter poll() {
+        Waiter first = waiters.poll();
+        while (first != null && !first.linked) {
+            first = waiters.poll();
+        }
+        return first;
+    }
+
+    void forEachWaiter(Consumer<Waiter> action) {
+        waiters.removeIf(waiter -> !waiter.linked);
+        List.copyOf(waiters).forEach(action);
+    }
+
+    /** Whoever will leave by a booking if nothing changes. */
+    void forEachBooked(BiConsumer<Waiter, Booking> action) {
+        Iterator<Numbered> times = List.copyOf(bookings).iterator();
+        forEachWaiter(waiter -> {
+            if (times.hasNext()) {
+                action.accept(waiter, times.next().booking);
+            }
+        });
+    }
+
+    /** Gives back all bookings, the last first: so each is at the tail of what was reserved. */
+    void freeAll() {
+        for (Booking last = last(); last != null; last = last()) {
+            removeLast();
+            last.free();
+        }
+    }
+
+    /** Drops the bookings that hold no longer; whether there were any. */
+    boolean dropVoid() {
+        return bookings.removeIf(one -> one.booking.isVoid());
+    }
+}
