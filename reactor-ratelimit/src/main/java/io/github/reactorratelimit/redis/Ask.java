@@ -44,7 +44,12 @@ record Ask(Op op, long permits, long atMicros, long generation) {
         }
 
         boolean takesPermits() {
-            return this != RESET && this != PAUSE && this != MOVE;
+            return !movesSlots();
+        }
+
+        /** Whether it moves the slots that were reserved, or makes them void. */
+        boolean movesSlots() {
+            return this == RESET || this == PAUSE || this == MOVE;
         }
 
         String argument() {
