@@ -23,6 +23,9 @@ final class RedisScript {
 
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
 
+    /** Tries what the others need. */
+    static final RedisScript SELF_TEST = new RedisScript(read("selftest.lua"));
+
     private final String text;
     private final String sha1;
     private final boolean reserves;

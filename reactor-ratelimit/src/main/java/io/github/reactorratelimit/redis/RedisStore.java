@@ -84,6 +84,22 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
+     * Whether limiters can work there: the server's version, role and {@code maxmemory-policy}, the permissions of the user,
+     * on a Cluster of every master. Tries the commands that the scripts use on keys of its own. Never an error: what goes
+     * wrong is a finding. Each subscription tests anew.
+     *
+     * <p>It also runs when the first limiter of a store is built, aside, and says in the log what it finds.
+     */
+    public Mono<SelfTest> selfTest() {
+        return new SelfTester(link, options.prefix()).run();
+    }
+
+    /** The same store without the self-test when its first limiter is built. */
+    public RedisStore withoutSelfTest() {
+        return new RedisStore(link.withoutSelfTest(), options);
+    }
+
+    /**
      * Closes the connections that {@link #connect} made, for this store and all made from it: close their limiters first.
      * Leaves connections alone that were handed in.
      */
@@ -140,6 +156,7 @@ public final class RedisStore implements RateLimitStore {
 
     @Override
     public LimiterState open(LimiterSettings settings) {
+        link.opened(options.prefix());
         ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
         if (settings.policy() instanceof ConcurrencyLimit) {
