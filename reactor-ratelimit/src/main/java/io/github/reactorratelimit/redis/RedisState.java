@@ -12,6 +12,7 @@ import io.github.reactorratelimit.waiting.RemoteLines;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and those who wait for them in this process. */
@@ -22,11 +23,14 @@ final class RedisState implements LimiterState {
     private final Unavailability unavailability;
     private final RemoteLines lines;
     private final Pauses pauses = new Pauses();
+    private final @Nullable DenialCache denials;
 
-    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability) {
+    RedisState(
+            LimiterSettings settings, RedisCalls calls, Unavailability unavailability, @Nullable DenialCache denials) {
         this.settings = settings;
         this.calls = calls;
         this.unavailability = unavailability;
+        this.denials = denials;
         this.lines = new RemoteLines(settings);
     }
 
@@ -42,7 +46,22 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+        return Mono.defer(() -> {
+            Decision atOnce = atOnce(key, policy, permits);
+            return atOnce == null ? ask(key, policy, permits) : Mono.just(atOnce);
+        });
+    }
+
+    private Mono<Decision> ask(String key, RateLimitPolicy policy, long permits) {
         return answering(() -> mustWait(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
+    }
+
+    /** What needs no call, if anything; it may be told on the subscriber's own thread. */
+    private @Nullable Decision atOnce(String key, RateLimitPolicy policy, long permits) {
+        if (denials == null || lines.isClosed() || mustWait(key)) {
+            return null;
+        }
+        return denials.find(key, policy, permits, permits, now());
     }
 
     @Override
@@ -57,7 +76,38 @@ final class RedisState implements LimiterState {
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        return orDegraded(calls.decide(this, key, policy, Ask.take(permits)), key, policy, permits);
+        return orDegraded(decideToTake(key, policy, permits), key, policy, permits);
+    }
+
+    private Mono<Decision> decideToTake(String key, RateLimitPolicy policy, long permits) {
+        Mono<Decision> decided = calls.decide(this, key, policy, Ask.take(permits));
+        if (denials == null) {
+            return decided;
+        }
+        return Mono.defer(() -> {
+            long generation = denials.generation(key);
+            long sent = now();
+            return decided.doOnNext(decision -> denials.learn(key, policy, decision, generation, sent, now()));
+        });
+    }
+
+    /** The key may have more than was known: before anybody hears of it, and also if the call is given up but ran. */
+    private <T> Mono<T> changing(String key, Mono<T> change) {
+        return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
+    }
+
+    /** What is known about a key in this process may be true no more, because others changed it. */
+    void forget(String key) {
+        if (denials != null) {
+            denials.forget(key);
+        }
+    }
+
+    /** {@link #forget} for every key. */
+    void forgetAll() {
+        if (denials != null) {
+            denials.forgetAll();
+        }
     }
 
     private Mono<Decision> orDegraded(Mono<Decision> decided, String key, RateLimitPolicy policy, long permits) {
@@ -91,10 +141,11 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
-        return answering(() -> calls.decide(this, key, policy, Ask.reset()).doOnNext(done -> {
-                    pauses.end(key);
-                    lines.askAgain(key);
-                }))
+        return answering(() -> changing(key, calls.decide(this, key, policy, Ask.reset()))
+                        .doOnNext(done -> {
+                            pauses.end(key);
+                            lines.askAgain(key);
+                        }))
                 .then();
     }
 
@@ -104,7 +155,8 @@ final class RedisState implements LimiterState {
     }
 
     private Mono<Void> giveBack(Debit debit) {
-        return calls.decide(this, debit.key(), debit.policy(), Ask.giveBack(debit.permits(), debit.atTick()))
+        Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
+        return changing(debit.key(), calls.decide(this, debit.key(), debit.policy(), giveBack))
                 .doOnNext(done -> {
                     settings.recorder().refunded(debit.permits());
                     lines.askAgain(debit.key());
@@ -122,22 +174,25 @@ final class RedisState implements LimiterState {
             long longest = Long.MAX_VALUE - Math.max(now, 0);
             boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
             pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
+            forget(key);
             lines.askAgain(key);
         }));
     }
 
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return answering(() -> calls.decide(this, key, from, Ask.look(1))
-                .flatMap(seen -> {
-                    long spent = seen.limit() - seen.remaining();
-                    return spent == 0
-                            ? Mono.just(seen)
-                            : calls.decide(this, key, to, Ask.charge(spent))
-                                    .then(calls.decide(this, key, from, Ask.reset()));
-                })
+        return answering(() -> changing(key, move(key, from, to))
                 .doOnNext(done -> lines.askAgain(key))
                 .then());
+    }
+
+    private Mono<Decision> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
+        return calls.decide(this, key, from, Ask.look(1)).flatMap(seen -> {
+            long spent = seen.limit() - seen.remaining();
+            return spent == 0
+                    ? Mono.just(seen)
+                    : calls.decide(this, key, to, Ask.charge(spent)).then(calls.decide(this, key, from, Ask.reset()));
+        });
     }
 
     @Override

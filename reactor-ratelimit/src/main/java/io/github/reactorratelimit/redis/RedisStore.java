@@ -83,12 +83,23 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().coalescing(false).build());
     }
 
+    /**
+     * The same store with a call for every ask that is denied. Otherwise a denial answers asks of at least its
+     * cost until Redis would allow what was denied, and at most for a second: what other processes give back may
+     * be noticed that much later. The retry-after of a dearer ask is then a lower bound.
+     */
+    public RedisStore withoutDenialCache() {
+        return with(options.toBuilder().denialCache(false).build());
+    }
+
     @Override
     public LimiterState open(LimiterSettings settings) {
         ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
-        return new RedisState(settings, calls, new Unavailability(settings, options.failureMode(), calls.breaker()));
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
+        DenialCache denials = options.denialCache() ? new DenialCache() : null;
+        return new RedisState(settings, calls, unavailability, denials);
     }
 
     @Override
