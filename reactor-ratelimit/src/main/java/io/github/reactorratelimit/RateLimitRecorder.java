@@ -46,6 +46,9 @@ public interface RateLimitRecorder {
     /** Permits could not be given back, because the store did not answer; they are lost to the strict side. */
     default void refundLost(long permits) {}
 
+    /** Permits that were given out without the store could not be charged to it afterwards. */
+    default void chargeLost(long permits) {}
+
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}
 }

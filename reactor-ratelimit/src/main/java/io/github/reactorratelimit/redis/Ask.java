@@ -13,6 +13,8 @@ record Ask(Op op, long permits, long atMicros) {
     enum Op {
         /** Debits if all parts allow, else leaves the state untouched. */
         TAKE("t"),
+        /** Debits what is there of the permits, perhaps none; how many is in the place of the wait. */
+        TAKE_UP_TO("u"),
         /** Answers as a take without debiting. */
         LOOK("l"),
         /** Gives back what was debited. */
@@ -44,6 +46,10 @@ record Ask(Op op, long permits, long atMicros) {
 
     static Ask take(long permits) {
         return new Ask(Op.TAKE, permits, 0);
+    }
+
+    static Ask takeUpTo(long permits) {
+        return new Ask(Op.TAKE_UP_TO, permits, 0);
     }
 
     static Ask look(long permits) {

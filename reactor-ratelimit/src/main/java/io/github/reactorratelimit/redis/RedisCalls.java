@@ -57,6 +57,16 @@ final class RedisCalls {
         return others.computeIfAbsent(policy, this::newPipes);
     }
 
+    /** What an ask brings, as the script answers it. */
+    Mono<KeyPipe.Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
+        return Mono.defer(() -> throughBreaker(pipes(policy).ask(key, ask)));
+    }
+
+    /** The part of a policy with an index as an answer names it. */
+    RateLimitPolicy part(RateLimitPolicy policy, int index) {
+        return pipes(policy).policy().part(index);
+    }
+
     /** The decision on an ask; {@code owner} is what its debit belongs to. */
     Mono<Decision> decide(Object owner, String key, RateLimitPolicy policy, Ask ask) {
         return Mono.defer(() -> {

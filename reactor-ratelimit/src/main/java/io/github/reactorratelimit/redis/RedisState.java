@@ -24,13 +24,16 @@ final class RedisState implements LimiterState {
     private final RemoteLines lines;
     private final Pauses pauses = new Pauses();
     private final @Nullable DenialCache denials;
+    private final @Nullable Purses purses;
 
-    RedisState(
-            LimiterSettings settings, RedisCalls calls, Unavailability unavailability, @Nullable DenialCache denials) {
+    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability, StoreOptions options) {
         this.settings = settings;
         this.calls = calls;
         this.unavailability = unavailability;
-        this.denials = denials;
+        this.denials = options.denialCache() ? new DenialCache() : null;
+        this.purses = options.leaseTime() == null
+                ? null
+                : new Purses(settings, calls, new RedisTill(), this, options.leaseTime());
         this.lines = new RemoteLines(settings);
     }
 
@@ -38,10 +41,10 @@ final class RedisState implements LimiterState {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
-    /** Only Redis knows. */
+    /** Only Redis knows, unless permits were leased. */
     @Override
     public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
-        return false;
+        return purses != null && !lines.isClosed() && !mustWait(key) && purses.spendNow(key, policy, permits);
     }
 
     @Override
@@ -58,17 +61,28 @@ final class RedisState implements LimiterState {
 
     /** What needs no call, if anything; it may be told on the subscriber's own thread. */
     private @Nullable Decision atOnce(String key, RateLimitPolicy policy, long permits) {
-        if (denials == null || lines.isClosed() || mustWait(key)) {
+        if (lines.isClosed() || mustWait(key)) {
             return null;
         }
-        return denials.find(key, policy, permits, permits, now());
+        Decision leased = purses == null ? null : purses.spend(key, policy, permits);
+        if (leased != null || denials == null) {
+            return leased;
+        }
+        long missing = purses == null ? permits : permits - purses.left(key, policy);
+        return denials.find(key, policy, permits, missing, now());
     }
 
     @Override
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
         return answering(() -> mustWait(key)
                 ? denyInLine(key, policy, permits)
-                : orDegraded(calls.decide(this, key, policy, Ask.look(permits)), key, policy, permits));
+                : orLocal(look(key, policy, permits), () -> unavailability.look(key, policy, permits)));
+    }
+
+    private Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
+        return purses == null
+                ? calls.decide(this, key, policy, Ask.look(permits))
+                : purses.look(key, policy, permits, ask -> calls.decide(this, key, policy, ask));
     }
 
     private boolean mustWait(String key) {
@@ -76,10 +90,11 @@ final class RedisState implements LimiterState {
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        return orDegraded(decideToTake(key, policy, permits), key, policy, permits);
+        Mono<Decision> taken = purses == null ? takeInRedis(key, policy, permits) : purses.take(key, policy, permits);
+        return orLocal(taken, () -> unavailability.decide(key, policy, permits));
     }
 
-    private Mono<Decision> decideToTake(String key, RateLimitPolicy policy, long permits) {
+    private Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> decided = calls.decide(this, key, policy, Ask.take(permits));
         if (denials == null) {
             return decided;
@@ -110,15 +125,26 @@ final class RedisState implements LimiterState {
         }
     }
 
-    private Mono<Decision> orDegraded(Mono<Decision> decided, String key, RateLimitPolicy policy, long permits) {
-        return decided.onErrorResume(
-                RedisUnavailableException.class, unavailable -> unavailability.decide(key, policy, permits));
+    /** What was leased of a key goes back, or is dropped if it was debited from a state that is no more. */
+    void endLease(String key, boolean dropped) {
+        if (purses != null) {
+            if (dropped) {
+                purses.drop(key);
+            } else {
+                purses.giveBackAll(key);
+            }
+        }
+    }
+
+    private Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
+        return decided.doOnNext(answered -> unavailability.redisAnswered())
+                .onErrorResume(RedisUnavailableException.class, unavailable -> local.get());
     }
 
     /** Behind those who wait here, or after a pause: at least as long as what is asked for takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> look = calls.decide(this, key, policy, Ask.look(policy.capacity()));
-        return orDegraded(look, key, policy, permits).map(seen -> {
+        return orLocal(look, () -> unavailability.look(key, policy, permits)).map(seen -> {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
             long retryAfter = Math.max(alone, pauses.endOf(key) - now());
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
@@ -128,7 +154,13 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return lines.await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+        Mono<Decision> wait = lines.await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+        return purses == null
+                ? wait
+                : Mono.defer(() -> {
+                    Decision leased = lines.isClosed() || mustWait(key) ? null : purses.spend(key, policy, permits);
+                    return leased == null ? wait : Mono.just(leased);
+                });
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -142,6 +174,7 @@ final class RedisState implements LimiterState {
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return answering(() -> changing(key, calls.decide(this, key, policy, Ask.reset()))
+                        .doOnTerminate(() -> endLease(key, true))
                         .doOnNext(done -> {
                             pauses.end(key);
                             lines.askAgain(key);
@@ -155,10 +188,14 @@ final class RedisState implements LimiterState {
     }
 
     private Mono<Void> giveBack(Debit debit) {
+        return giveBack(debit, () -> settings.recorder().refunded(debit.permits()));
+    }
+
+    private Mono<Void> giveBack(Debit debit, Runnable count) {
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
         return changing(debit.key(), calls.decide(this, debit.key(), debit.policy(), giveBack))
                 .doOnNext(done -> {
-                    settings.recorder().refunded(debit.permits());
+                    count.run();
                     lines.askAgain(debit.key());
                 })
                 .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
@@ -175,15 +212,20 @@ final class RedisState implements LimiterState {
             boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
             pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
             forget(key);
+            endLease(key, false);
             lines.askAgain(key);
         }));
     }
 
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return answering(() -> changing(key, move(key, from, to))
-                .doOnNext(done -> lines.askAgain(key))
-                .then());
+        return answering(() -> {
+            endLease(key, false);
+            return changing(key, move(key, from, to))
+                    .doOnTerminate(() -> endLease(key, true))
+                    .doOnNext(done -> lines.askAgain(key))
+                    .then();
+        });
     }
 
     private Mono<Decision> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
@@ -195,14 +237,34 @@ final class RedisState implements LimiterState {
         });
     }
 
+    /** Keys that are leased now, or may be soon. */
+    int leasedKeys() {
+        return purses == null ? 0 : purses.size();
+    }
+
     @Override
     public Mono<Void> close() {
-        return lines.close();
+        Mono<Void> ended = purses == null ? lines.close() : lines.close().then(purses.close());
+        return ended.then(unavailability.close());
     }
 
     @Override
     public boolean isClosed() {
         return lines.isClosed();
+    }
+
+    /** Redis, as the purses see it. */
+    private final class RedisTill implements Purses.Till {
+
+        @Override
+        public Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
+            return takeInRedis(key, policy, permits);
+        }
+
+        @Override
+        public Mono<Void> giveBack(Debit unspent) {
+            return RedisState.this.giveBack(unspent, () -> {});
+        }
     }
 
     /** One key under one policy, as the lines see it. */
@@ -228,7 +290,8 @@ final class RedisState implements LimiterState {
 
         @Override
         public Mono<Decision> ask(long permits) {
-            return take(key, policy, permits);
+            Decision leased = purses == null ? null : purses.spend(key, policy, permits);
+            return leased == null ? take(key, policy, permits) : Mono.just(leased);
         }
 
         @Override

@@ -28,6 +28,9 @@ public final class RedisStore implements RateLimitStore {
     /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
 
+    /** How long leased permits may be spent unless {@link #leasing(Duration)} says otherwise. */
+    public static final Duration DEFAULT_LEASE_TIME = Duration.ofSeconds(1);
+
     private final RedisClusterAsyncCommands<String, String> commands;
     private final StoreOptions options;
 
@@ -92,19 +95,56 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().denialCache(false).build());
     }
 
+    /** {@link #leasing(Duration)} with {@link #DEFAULT_LEASE_TIME}. */
+    public RedisStore leasing() {
+        return leasing(DEFAULT_LEASE_TIME);
+    }
+
+    /**
+     * The same store with leases, for keys in high demand: permits are debited in Redis a batch at a time, and
+     * spent in this process without a call. The size of a batch follows the recent demand. Nothing is spent that
+     * was not debited, and a permit is spent within {@code leaseTime} of its debit or given back: so what is
+     * spent in a time W is at most what the policy allows in W + {@code leaseTime}.
+     *
+     * <p>A process holds at most a quarter of the capacity of a key, for at most {@code leaseTime}: meanwhile others
+     * may be denied. A process that dies takes that much with it, until the key has recovered from it. What a bucket
+     * has refilled since a debit does not come back. Keys with a capacity below 4, and those beyond 10 000 in demand
+     * at a time, are not leased.
+     *
+     * <p>Building a limiter with a {@link io.github.reactorratelimit.LeakyBucket}, a {@link
+     * io.github.reactorratelimit.SlidingWindowLog}, a {@link io.github.reactorratelimit.ConcurrencyLimit} or a
+     * composite with one of them on this store is refused; where a policy per key is one, the key is not leased.
+     *
+     * @param leaseTime from 1 millisecond to 1 minute
+     */
+    public RedisStore leasing(Duration leaseTime) {
+        Objects.requireNonNull(leaseTime, "leaseTime");
+        if (leaseTime.compareTo(Duration.ofMillis(1)) < 0 || leaseTime.compareTo(Duration.ofMinutes(1)) > 0) {
+            throw new IllegalArgumentException(
+                    "leaseTime must be at least a millisecond and at most one minute, was " + leaseTime);
+        }
+        return with(options.toBuilder().leaseTime(leaseTime).build());
+    }
+
     @Override
     public LimiterState open(LimiterSettings settings) {
+        if (options.leaseTime() != null) {
+            Leasable.require(settings.policy());
+        }
         ScriptCaller caller = new ScriptCaller(commands, settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
-        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
-        DenialCache denials = options.denialCache() ? new DenialCache() : null;
-        return new RedisState(settings, calls, unavailability, denials);
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls);
+        return new RedisState(settings, calls, unavailability, options);
     }
 
     @Override
     public String toString() {
         return "RedisStore '" + options.prefix() + "', deadline " + options.deadline() + ", when unavailable "
-                + options.failureMode();
+                + options.failureMode()
+                + (options.leaseTime() == null
+                        ? ""
+                        : ", leasing permits: the bound of a policy in any W is the one it has in W + "
+                                + options.leaseTime());
     }
 }

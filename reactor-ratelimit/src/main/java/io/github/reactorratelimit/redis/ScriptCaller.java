@@ -55,8 +55,7 @@ final class ScriptCaller {
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
                 .onErrorMap(ScriptCaller::classify)
-                .map(reply ->
-                        ScriptReply.parse(reply, asks.size(), policy.partNames().size()));
+                .map(reply -> ScriptReply.parse(reply, asks, policy.partNames().size()));
     }
 
     private interface Command<T> {

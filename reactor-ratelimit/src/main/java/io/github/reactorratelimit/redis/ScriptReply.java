@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.IntPredicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,8 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
      *
      * @param allowed whether the permits are (or were) there
      * @param remaining permits that could be had at once
-     * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know
+     * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know; of an
+     *     {@link Ask.Op#TAKE_UP_TO}, which is always allowed, the number of permits that were taken
      * @param resetMicros time until nothing is spent any more, {@link Algorithm#UNKNOWN} if nobody can know
      * @param part index of the part of the policy that binds
      */
@@ -40,6 +42,15 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
      * @throws RedisReplyException if it is not what our scripts answer
      */
     static ScriptReply parse(@Nullable Object reply, int asks, int parts) {
+        return parse(reply, asks, parts, ask -> false);
+    }
+
+    /** {@link #parse(Object, int, int)} of a reply to these asks. */
+    static ScriptReply parse(@Nullable Object reply, List<Ask> asks, int parts) {
+        return parse(reply, asks.size(), parts, ask -> asks.get(ask).op() == Ask.Op.TAKE_UP_TO);
+    }
+
+    private static ScriptReply parse(@Nullable Object reply, int asks, int parts, IntPredicate tellsTaken) {
         if (!(reply instanceof List<?> values)) {
             throw new RedisReplyException("reply is no array but " + typeOf(reply));
         }
@@ -48,8 +59,9 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
                     + (1 + VALUES_PER_ANSWER * asks));
         }
         List<Answer> answers = new ArrayList<>(asks);
-        for (int i = 1; i < values.size(); i += VALUES_PER_ANSWER) {
-            answers.add(answer(values.subList(i, i + VALUES_PER_ANSWER), parts));
+        for (int ask = 0; ask < asks; ask++) {
+            int first = 1 + VALUES_PER_ANSWER * ask;
+            answers.add(answer(values.subList(first, first + VALUES_PER_ANSWER), parts, tellsTaken.test(ask)));
         }
         return new ScriptReply(integer("now", values.get(0)), List.copyOf(answers));
     }
@@ -65,13 +77,13 @@ record ScriptReply(long nowMicros, List<Answer> answers) {
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 
-    private static Answer answer(List<? extends @Nullable Object> values, int parts) {
+    private static Answer answer(List<? extends @Nullable Object> values, int parts, boolean tellsTaken) {
         long allowed = integer("allowed", values.get(0));
         long remaining = notNegative("remaining", values.get(1));
         long waitMicros = time("wait", values.get(2));
         long resetMicros = time("reset", values.get(3));
         long part = notNegative("part", values.get(4));
-        if (allowed != (waitMicros == 0 ? 1 : 0)) {
+        if (allowed != (waitMicros == 0 || tellsTaken ? 1 : 0)) {
             throw new RedisReplyException("reply says allowed " + allowed + " with a wait of " + waitMicros);
         }
         if (part >= parts) {

@@ -7,6 +7,7 @@
 --         t take: debit if all parts allow        l look: as t without the debit
 --         b give back what was debited at `at`    c charge: debit what remains of the permits
 --         x reset: fresh
+--         u take up to: debit what is there of the permits; allowed, and how many in the place of the wait
 -- returns now, then for each ask: allowed 1|0, remaining, wait, reset (microseconds), index of the part that
 --       binds; all as decimal strings. Of a denial and a look for its permits, else for 0.
 -- errors: RATELIMITCORRUPT  a key holds what is no state of ours
@@ -55,6 +56,14 @@ local function answer(op, parts, now, permits, at)
       return composite.read(parts, now, permits)
     end
     composite.debit(parts, now, permits)
+  elseif op == 'u' then
+    local taken = math.min(permits, composite.remaining(parts, now))
+    if taken > 0 then
+      composite.debit(parts, now, taken)
+    end
+    local reading = composite.read(parts, now, 0)
+    reading.taken = taken
+    return reading
   elseif op == 'l' then
     return composite.read(parts, now, permits)
   elseif op == 'b' then
@@ -96,7 +105,7 @@ local function evaluate()
     local size = #reply
     reply[size + 1] = reading.wait == 0 and '1' or '0'
     reply[size + 2] = text(reading.remaining)
-    reply[size + 3] = reading.wait == 0 and '0' or text(reading.wait)
+    reply[size + 3] = text(reading.taken or reading.wait)
     reply[size + 4] = text(reading.reset)
     reply[size + 5] = reading.part.index
   end

@@ -110,7 +110,7 @@ class TwinTest {
         for (int i = 0; i < replies.size(); i++) {
             Call call = expected.get(i);
             int parts = pending.history.arguments().partNames().size();
-            ScriptReply reply = ScriptReply.parse(replies.get(i), call.asks().size(), parts);
+            ScriptReply reply = ScriptReply.parse(replies.get(i), call.asks(), parts);
             if (reply.nowMicros() != call.now() || !reply.answers().equals(call.expected())) {
                 throw new AssertionError("history seed %d, %s, after %s: %s was answered %s"
                         .formatted(
