@@ -86,7 +86,8 @@ final class RedisState implements LimiterState {
     }
 
     private boolean mustWait(String key) {
-        return pauses.isPaused(key, now()) || lines.hasWaiters(key);
+        long pauseEnd = pauses.endOf(key);
+        return (pauseEnd != Pauses.NOT_PAUSED && now() < pauseEnd) || lines.hasWaiters(key);
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {

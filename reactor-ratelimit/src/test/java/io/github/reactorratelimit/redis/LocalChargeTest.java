@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 class LocalChargeTest {
 
     private static final Duration PATIENCE = ofSeconds(30);
-    private static final RateLimitPolicy POLICY = TokenBucket.perDay(100);
+    private static final RateLimitPolicy POLICY = TokenBucket.of(100, Duration.ofDays(1));
 
     private final AtomicLong lost = new AtomicLong();
     private final FaultProxy proxy;
