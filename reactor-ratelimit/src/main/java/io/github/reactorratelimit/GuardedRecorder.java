@@ -51,6 +51,11 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void chargeLost(long permits) {
+        guard(() -> actual.chargeLost(permits));
+    }
+
+    @Override
     public void degraded(Degradation degradation) {
         guard(() -> actual.degraded(degradation));
     }

@@ -52,6 +52,9 @@ public interface RateLimitRecorder {
      */
     default void leaseLost(long permits) {}
 
+    /** Permits that were given out without the store could not be charged to it afterwards. */
+    default void chargeLost(long permits) {}
+
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}
 }

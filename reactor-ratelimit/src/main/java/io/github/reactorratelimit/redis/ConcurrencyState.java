@@ -40,7 +40,7 @@ final class ConcurrencyState implements LimiterState {
         if (options.failureMode() instanceof FailureMode.Local local && !(local.policy() instanceof ConcurrencyLimit)) {
             throw new IllegalArgumentException("share of a ConcurrencyLimit must be one too, was " + local.policy());
         }
-        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), null);
         return new ConcurrencyState(settings, limit, new Leases(settings, limit, calls, unavailability), signals);
     }
 

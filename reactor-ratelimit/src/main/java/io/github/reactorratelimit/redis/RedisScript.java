@@ -24,7 +24,7 @@ final class RedisScript {
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
 
     /** Tries what the others need. */
-    static final RedisScript SELF_TEST = new RedisScript(read("selftest.lua"));
+    static final RedisScript SELF_TEST = new RedisScript(read("selftest.lua"), false);
 
     private final String text;
     private final String sha1;
