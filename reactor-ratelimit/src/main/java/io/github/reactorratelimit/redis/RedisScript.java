@@ -23,9 +23,6 @@ final class RedisScript {
 
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
 
-    /** Tries what the others need. */
-    static final RedisScript SELF_TEST = new RedisScript(read("selftest.lua"));
-
     private final String text;
     private final String sha1;
 
@@ -37,6 +34,11 @@ final class RedisScript {
     static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
         Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
         return SCRIPTS.computeIfAbsent(needed, RedisScript::assemble);
+    }
+
+    /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */
+    static RedisScript selfTest() {
+        return SCRIPTS.computeIfAbsent(Set.of(), none -> new RedisScript(read("selftest.lua")));
     }
 
     /** For EVAL, where Redis does not know the {@link #sha1()}. */
