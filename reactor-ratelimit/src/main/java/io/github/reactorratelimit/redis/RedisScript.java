@@ -23,9 +23,6 @@ final class RedisScript {
 
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
 
-    /** Tries what the others need. */
-    static final RedisScript SELF_TEST = new RedisScript(read("selftest.lua"), false);
-
     private final String text;
     private final String sha1;
     private final boolean reserves;
@@ -48,6 +45,11 @@ final class RedisScript {
 
     private static final class Concurrency {
         static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"), false);
+    }
+
+    /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */
+    static RedisScript selfTest() {
+        return SCRIPTS.computeIfAbsent(Set.of(), none -> new RedisScript(read("selftest.lua"), false));
     }
 
     /** For EVAL, where Redis does not know the {@link #sha1()}. */

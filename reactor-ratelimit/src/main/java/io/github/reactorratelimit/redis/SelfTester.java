@@ -35,6 +35,7 @@ final class SelfTester {
     private final RedisLink link;
     private final boolean clustered;
     private final String prefix;
+    private final RedisScript script = RedisScript.selfTest();
 
     SelfTester(RedisLink link, String prefix) {
         this.link = link;
@@ -80,7 +81,6 @@ final class SelfTester {
             String where, RedisClusterAsyncCommands<String, String> commands, Predicate<String> isHere) {
         return Flux.defer(() -> {
             String[] keys = probeKeys(isHere);
-            RedisScript script = RedisScript.SELF_TEST;
             Mono<List<Finding>> info = asked("info", commands::info, text -> new ServerInfo(text).findings(clustered));
             Mono<List<Finding>> known = asked(
                     "evalsha",

@@ -48,6 +48,10 @@ class SelfTestTest {
     private static final String FOR_CLUSTER = " +cluster|nodes";
 
     private static SelfTest testOf(String uri) {
+        return testOf(RedisURI.create(uri));
+    }
+
+    private static SelfTest testOf(RedisURI uri) {
         RedisStore store = RedisStore.connect(uri).block(PATIENCE);
         try {
             return store.selfTest().block(PATIENCE);
@@ -66,7 +70,7 @@ class SelfTestTest {
 
     @Test
     void nothingIsFoundWhereAllIsWell(Standalone redis) {
-        SelfTest test = testOf("redis://" + address(redis.uri()));
+        SelfTest test = testOf(redis.uri());
         assertThat(test.findings()).isEmpty();
         assertThat(test.passed()).isTrue();
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
