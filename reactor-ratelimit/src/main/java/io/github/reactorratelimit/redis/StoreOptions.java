@@ -9,11 +9,12 @@ import java.time.Duration;
  * @param deadline of a call
  * @param failureMode what is answered while Redis is unavailable
  * @param coalescing whether asks for one key share calls
+ * @param hashTag what chooses the slot of all keys; empty if each has its own
  */
-record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, boolean coalescing) {
+record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, boolean coalescing, String hashTag) {
 
     static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true);
+            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, "");
 
     Builder toBuilder() {
         return new Builder(this);
@@ -26,12 +27,14 @@ record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, b
         private Duration deadline;
         private FailureMode failureMode;
         private boolean coalescing;
+        private String hashTag;
 
         private Builder(StoreOptions options) {
             this.prefix = options.prefix;
             this.deadline = options.deadline;
             this.failureMode = options.failureMode;
             this.coalescing = options.coalescing;
+            this.hashTag = options.hashTag;
         }
 
         Builder prefix(String value) {
@@ -54,8 +57,13 @@ record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, b
             return this;
         }
 
+        Builder hashTag(String value) {
+            hashTag = value;
+            return this;
+        }
+
         StoreOptions build() {
-            return new StoreOptions(prefix, deadline, failureMode, coalescing);
+            return new StoreOptions(prefix, deadline, failureMode, coalescing, hashTag);
         }
     }
 }
