@@ -149,7 +149,7 @@ class JointTest {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             RedisStore store = RedisStore.of(connection);
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
-            RateLimiter second = limiter(store, new LeakyBucket(1, LONG, 5));
+            RateLimiter second = limiter(store, new LeakyBucket(1, Duration.ofDays(30), 5));
             List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
             JointDecision taken = together(asks);
             CommandCount count = CommandCount.on(server);
@@ -196,8 +196,8 @@ class JointTest {
     void whoLeavesBeforeTheAnswerComesKeepsNothing(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             RedisStore store = RedisStore.of(connection);
-            RateLimiter first = limiter(store, TokenBucket.of(1_000, LONG));
-            RateLimiter second = limiter(store, TokenBucket.of(1_000, LONG));
+            RateLimiter first = limiter(store, FixedWindow.of(1_000, Duration.ofDays(200)));
+            RateLimiter second = limiter(store, FixedWindow.of(1_000, Duration.ofDays(200)));
             for (int i = 0; i < 100; i++) {
                 RateLimiter.acquireAll(List.of(ask(first, "a"), ask(second, "b")))
                         .subscribe()
