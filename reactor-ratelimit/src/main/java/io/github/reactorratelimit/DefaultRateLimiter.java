@@ -233,6 +233,23 @@ final class DefaultRateLimiter implements RateLimiter {
                 : resolver.resolve(key).flatMap(policy -> request.ask(key, policy));
     }
 
+    LimiterState state() {
+        return state;
+    }
+
+    /** What {@link #tryAcquire} would ask of the state; empty if that would fail. */
+    Mono<JointState.Take> jointTake(String key, long permits) {
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) -> policy instanceof ConcurrencyLimit || permits > policy.capacity()
+                        ? Mono.empty()
+                        : Mono.just(new JointState.Take(state, name, policy, permits)));
+    }
+
+    void record(Decision decision) {
+        recorder.decided(decision.allowed(), decision.permits());
+    }
+
     private Mono<Decision> recorded(Mono<Decision> request) {
         return recorder == RateLimitRecorder.NOOP
                 ? request

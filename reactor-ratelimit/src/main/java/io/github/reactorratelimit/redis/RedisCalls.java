@@ -44,6 +44,18 @@ final class RedisCalls {
         return breaker;
     }
 
+    ScriptCaller caller() {
+        return caller;
+    }
+
+    RedisKeys keys() {
+        return keys;
+    }
+
+    Ruling ruling(RateLimitPolicy policy) {
+        return pipes(policy).ruling();
+    }
+
     private PolicyPipes newPipes(RateLimitPolicy policy) {
         return new PolicyPipes(Ruling.of(PolicyArguments.of(policy, startMicros)), keys, caller, coalescing);
     }

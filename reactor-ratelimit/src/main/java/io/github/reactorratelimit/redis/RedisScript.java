@@ -22,6 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class RedisScript {
 
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
+    private static final Map<Set<ScriptAlgorithm>, RedisScript> JOINT_SCRIPTS = new ConcurrentHashMap<>();
 
     private final String text;
     private final String sha1;
@@ -35,7 +36,13 @@ final class RedisScript {
 
     static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
         Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
-        return SCRIPTS.computeIfAbsent(needed, RedisScript::assemble);
+        return SCRIPTS.computeIfAbsent(needed, set -> assemble(set, "evaluate.lua"));
+    }
+
+    /** For several keys at once. */
+    static RedisScript joint(Collection<ScriptAlgorithm> algorithms) {
+        Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
+        return JOINT_SCRIPTS.computeIfAbsent(needed, set -> assemble(set, "joint.lua"));
     }
 
     /** Of the leases of a concurrency limit. */
@@ -67,13 +74,14 @@ final class RedisScript {
         return reserves;
     }
 
-    private static RedisScript assemble(Set<ScriptAlgorithm> algorithms) {
+    private static RedisScript assemble(Set<ScriptAlgorithm> algorithms, String main) {
         Set<String> files = new LinkedHashSet<>();
         files.add("prelude.lua");
         files.add("notes.lua");
         algorithms.forEach(algorithm -> files.addAll(algorithm.files()));
         files.add("composite.lua");
-        files.add("evaluate.lua");
+        files.add("parts.lua");
+        files.add(main);
         StringBuilder text = new StringBuilder();
         files.forEach(file -> text.append(read(file)).append('\n'));
         return new RedisScript(text.toString(), algorithms.stream().anyMatch(ScriptAlgorithm::isMetered));

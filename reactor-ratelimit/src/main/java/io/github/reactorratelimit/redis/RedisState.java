@@ -2,19 +2,20 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.RemoteDesk;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and those who wait for them in this process. */
-final class RedisState implements LimiterState {
+final class RedisState implements JointState {
 
     private final LimiterSettings settings;
     private final RedisCalls calls;
@@ -99,6 +100,18 @@ final class RedisState implements LimiterState {
     private Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
         return decided.doOnNext(answered -> unavailability.redisAnswered())
                 .onErrorResume(RedisUnavailableException.class, unavailable -> local.get());
+    }
+
+    @Override
+    public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
+        return Mono.defer(() -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
+                .onErrorComplete(RedisUnavailableException.class)
+                .publishOn(settings.callbacks());
+    }
+
+    /** False where what is asked alone is not answered by a plain take. */
+    boolean mayBeAskedTogether(String key) {
+        return !isClosed() && !lines.hasUnknownWaiters(key) && !calls.breaker().isOpen();
     }
 
     /** Behind those who wait here: at least as long as the whole limit takes by itself. */

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.RateLimiter;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
@@ -136,6 +137,18 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().prefix(prefix).build());
     }
 
+    /**
+     * The same store, whose keys all lie in the slot of a Cluster that {@code tag} chooses, so that {@link
+     * RateLimiter#acquireAll} asks several limiters in one atomic step. All their keys are then on one node: give
+     * each group of limits that belong together a tag of its own. On a standalone server they are asked in one step anyway.
+     */
+    public RedisStore withHashTag(String tag) {
+        if (Objects.requireNonNull(tag, "tag").isBlank()) {
+            throw new IllegalArgumentException("tag must not be blank");
+        }
+        return with(options.toBuilder().hashTag(tag).build());
+    }
+
     /** The same store, whose calls are given up after {@code deadline}. They are never sent again. */
     public RedisStore withDeadline(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
@@ -204,7 +217,7 @@ public final class RedisStore implements RateLimitStore {
         }
         link.opened(options.prefix());
         ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
-        RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
+        RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
         if (settings.policy() instanceof ConcurrencyLimit) {
             ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
             return ConcurrencyState.open(settings, options, calls, link.signals(keys));

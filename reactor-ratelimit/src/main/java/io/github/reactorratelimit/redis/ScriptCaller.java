@@ -5,11 +5,13 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
 import java.util.regex.Pattern;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
@@ -46,6 +48,27 @@ final class ScriptCaller {
     /** Any script, whose reply is for the caller to check. */
     Mono<List<Object>> call(RedisScript script, String[] keys, String[] arguments) {
         return run(script, keys, arguments).timeout(deadline, Mono.error(this::tooLate), scheduler);
+    }
+
+    /** Any script, with arguments that depend on about what time it is. */
+    Mono<List<Object>> callAbout(RedisScript script, String[] keys, LongFunction<String[]> argumentsAbout) {
+        return Mono.defer(() -> {
+            long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
+            return run(script, keys, argumentsAbout.apply(aboutMicros))
+                    .onErrorResume(
+                            OutsideWindows.class,
+                            outside -> run(script, keys, argumentsAbout.apply(outside.serverMicros)))
+                    .timeout(deadline, Mono.error(this::tooLate), scheduler);
+        });
+    }
+
+    boolean sharesConnectionWith(ScriptCaller other) {
+        return commands == other.commands;
+    }
+
+    /** Whether the keys of a call must lie in one slot. */
+    boolean isOnCluster() {
+        return commands instanceof RedisAdvancedClusterAsyncCommands;
     }
 
     private RedisUnavailableException tooLate() {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param coalescing whether asks for one key share calls
  * @param denialCache whether a denial answers for a while
  * @param leaseTime how long after their debit leased permits may be spent; null without leases
+ * @param hashTag what chooses the slot of all keys; empty if each has its own
  */
 record StoreOptions(
         String prefix,
@@ -19,10 +20,11 @@ record StoreOptions(
         FailureMode failureMode,
         boolean coalescing,
         boolean denialCache,
-        @Nullable Duration leaseTime) {
+        @Nullable Duration leaseTime,
+        String hashTag) {
 
     static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null);
+            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "");
 
     Builder toBuilder() {
         return new Builder(this);
@@ -37,6 +39,7 @@ record StoreOptions(
         private boolean coalescing;
         private boolean denialCache;
         private @Nullable Duration leaseTime;
+        private String hashTag;
 
         private Builder(StoreOptions options) {
             this.prefix = options.prefix;
@@ -45,6 +48,7 @@ record StoreOptions(
             this.coalescing = options.coalescing;
             this.denialCache = options.denialCache;
             this.leaseTime = options.leaseTime;
+            this.hashTag = options.hashTag;
         }
 
         Builder prefix(String value) {
@@ -77,8 +81,13 @@ record StoreOptions(
             return this;
         }
 
+        Builder hashTag(String value) {
+            hashTag = value;
+            return this;
+        }
+
         StoreOptions build() {
-            return new StoreOptions(prefix, deadline, failureMode, coalescing, denialCache, leaseTime);
+            return new StoreOptions(prefix, deadline, failureMode, coalescing, denialCache, leaseTime, hashTag);
         }
     }
 }

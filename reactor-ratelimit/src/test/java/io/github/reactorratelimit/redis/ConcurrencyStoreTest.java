@@ -88,7 +88,7 @@ class ConcurrencyStoreTest {
                         own -> {
                             long permits = 1 + own.nextInt(3);
                             Mono<Long> work = Mono.delay(Duration.ofNanos(own.nextInt(500_000)))
-                                    .doFinally(ended -> inFlight.addAndGet(-permits));
+                                    .doOnTerminate(() -> inFlight.addAndGet(-permits));
                             return instances.get(own.nextInt(2)).use("k", permits, Mono.defer(() -> {
                                 most.accumulateAndGet(inFlight.addAndGet(permits), Math::max);
                                 return work;
