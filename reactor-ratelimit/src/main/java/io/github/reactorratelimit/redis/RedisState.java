@@ -183,7 +183,8 @@ final class RedisState implements JointState {
 
     /** Gives back a slot that lies ahead; one that cannot be given back passes by unused. */
     void free(String key, RateLimitPolicy policy, Ask slot) {
-        calls.ask(key, policy, slot)
+        shortcuts
+                .changing(key, calls.ask(key, policy, slot))
                 .subscribe(
                         done -> signals.publish(Signals.Kind.FREED, key),
                         lost -> settings.recorder().refundLost(slot.permits()));

@@ -81,9 +81,15 @@ final class Shortcuts {
         });
     }
 
-    /** The key may have more than was known: before anybody hears of it, and also if the call is given up but ran. */
+    /**
+     * The key may have more than was known: from before the call on, since whoever asks behind it in the same pipe
+     * finds it done, and until before anybody hears of it, also if the call is given up but ran.
+     */
     <T> Mono<T> changing(String key, Mono<T> change) {
-        return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
+        return Mono.defer(() -> {
+            forget(key);
+            return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
+        });
     }
 
     /** Denials of a key may be true no more, because others changed it. */

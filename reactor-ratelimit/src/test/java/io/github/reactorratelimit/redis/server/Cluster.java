@@ -30,10 +30,12 @@ public final class Cluster implements Topology {
     private final List<RedisServer> servers = new ArrayList<>();
     private final RedisClusterClient client;
 
-    private Cluster() {
+    private Cluster(Duration nodeTimeout) {
         for (int i = 0; i < 2 * MASTERS; i++) {
             servers.add(RedisServer.start(
-                    "cluster-enabled yes", "cluster-node-timeout 1500", "cluster-replica-validity-factor 0"));
+                    "cluster-enabled yes",
+                    "cluster-node-timeout " + nodeTimeout.toMillis(),
+                    "cluster-replica-validity-factor 0"));
         }
         client = RedisClusterClient.create(Clients.RESOURCES, uris());
         client.setOptions(ClusterClientOptions.builder()
@@ -44,9 +46,18 @@ public final class Cluster implements Topology {
                 .build());
     }
 
-    /** A cluster that serves every slot, with every replica in sync. */
+    /** A cluster that serves every slot, with every replica in sync; quick to replace a master that is silent. */
     public static Cluster start() {
-        Cluster cluster = new Cluster();
+        return start(Duration.ofMillis(1_500));
+    }
+
+    /** One that does not take a busy machine for a dead master. */
+    public static Cluster patient() {
+        return start(Duration.ofSeconds(30));
+    }
+
+    private static Cluster start(Duration nodeTimeout) {
+        Cluster cluster = new Cluster(nodeTimeout);
         try {
             cluster.form();
             cluster.awaitHealthy();

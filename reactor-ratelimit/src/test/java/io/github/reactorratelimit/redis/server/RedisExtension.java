@@ -16,8 +16,8 @@ public final class RedisExtension implements ParameterResolver {
 
     private static final Map<Class<?>, Supplier<Topology>> SHARED = Map.of(
             Standalone.class, Standalone::open,
-            Sentinels.class, () -> Sentinels.start(1),
-            Cluster.class, Cluster::start);
+            Sentinels.class, () -> Sentinels.patient(1),
+            Cluster.class, Cluster::patient);
 
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

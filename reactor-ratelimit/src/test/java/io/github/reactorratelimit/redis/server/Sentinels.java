@@ -13,6 +13,7 @@ import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import io.lettuce.core.sentinel.api.sync.RedisSentinelCommands;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,11 +39,24 @@ public final class Sentinels implements Topology {
     private final List<RedisServer> sentinels = new ArrayList<>();
     private final RedisClient client = RedisClient.create(Clients.RESOURCES);
 
-    private Sentinels() {}
+    private final Duration downAfter;
 
-    /** A replica set that is in sync, and Sentinels that know it and each other. */
+    private Sentinels(Duration downAfter) {
+        this.downAfter = downAfter;
+    }
+
+    /** A replica set that is in sync, and Sentinels that know it and each other; quick to replace a master that is silent. */
     public static Sentinels start(int replicas) {
-        Sentinels topology = new Sentinels();
+        return start(replicas, Duration.ofSeconds(1));
+    }
+
+    /** One that does not take a busy machine for a dead master. */
+    public static Sentinels patient(int replicas) {
+        return start(replicas, Duration.ofSeconds(30));
+    }
+
+    private static Sentinels start(int replicas, Duration downAfter) {
+        Sentinels topology = new Sentinels(downAfter);
         try {
             topology.startServers(replicas);
             topology.startSentinels();
@@ -142,7 +156,7 @@ public final class Sentinels implements Topology {
             List<String> directives = new ArrayList<>(List.of(
                     "sentinel myid " + sentinelId(port),
                     "sentinel monitor " + NAME + " 127.0.0.1 " + servers.get(0).port() + " " + QUORUM,
-                    "sentinel down-after-milliseconds " + NAME + " 1000",
+                    "sentinel down-after-milliseconds " + NAME + " " + downAfter.toMillis(),
                     "sentinel failover-timeout " + NAME + " " + FAILOVER_TIMEOUT_MILLIS));
             servers.stream()
                     .skip(1)
