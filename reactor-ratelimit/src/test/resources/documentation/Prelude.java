@@ -11,6 +11,7 @@ import io.github.reactorratelimit.operator.LimitSpec;
 import io.github.reactorratelimit.operator.RateLimitOperators;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
+import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;

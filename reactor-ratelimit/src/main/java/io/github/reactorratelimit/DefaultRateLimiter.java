@@ -155,7 +155,8 @@ final class DefaultRateLimiter implements RateLimiter {
                 : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::requireConcurrency);
         return answer.handle((decision, sink) -> {
             if (decision.allowed()) {
-                sink.next(new HeldLease(decision, giveBack(decision.debit().orElseThrow())));
+                sink.next(new HeldLease(
+                        decision, decision.debit().map(this::giveBack).orElse(Mono.empty())));
             } else {
                 sink.error(new RateLimitExceededException(decision));
             }
@@ -230,6 +231,23 @@ final class DefaultRateLimiter implements RateLimiter {
         return resolver == null
                 ? request.ask(key, settings.policy())
                 : resolver.resolve(key).flatMap(policy -> request.ask(key, policy));
+    }
+
+    LimiterState state() {
+        return state;
+    }
+
+    /** What {@link #tryAcquire} would ask of the state; empty if that would fail. */
+    Mono<JointState.Take> jointTake(String key, long permits) {
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) -> policy instanceof ConcurrencyLimit || permits > policy.capacity()
+                        ? Mono.empty()
+                        : Mono.just(new JointState.Take(state, name, policy, permits)));
+    }
+
+    void record(Decision decision) {
+        recorder.decided(decision.allowed(), decision.permits());
     }
 
     private Mono<Decision> recorded(Mono<Decision> request) {

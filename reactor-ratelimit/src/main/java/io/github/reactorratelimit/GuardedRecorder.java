@@ -46,6 +46,16 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void leaseLost(long permits) {
+        guard(() -> actual.leaseLost(permits));
+    }
+
+    @Override
+    public void chargeLost(long permits) {
+        guard(() -> actual.chargeLost(permits));
+    }
+
+    @Override
     public void degraded(Degradation degradation) {
         guard(() -> actual.degraded(degradation));
     }

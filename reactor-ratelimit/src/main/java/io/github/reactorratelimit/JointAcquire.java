@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Asks several limiters in order, all or nothing. */
+/** Asks several limiters, all or nothing: in one step where their store can do that, else in order. */
 final class JointAcquire {
 
     private JointAcquire() {}
@@ -20,12 +20,52 @@ final class JointAcquire {
         List<Mono<Decision>> requests = inOrder.stream()
                 .map(ask -> ask.limiter().tryAcquire(ask.key(), ask.permits()))
                 .toList();
-        return Mono.usingWhen(
+        Mono<JointDecision> oneByOne = Mono.usingWhen(
                 Mono.fromSupplier(() -> new Taken(inOrder)),
                 taken -> taken.askUntilDenied(requests),
                 Taken::settle,
                 (taken, error) -> taken.giveBack(),
                 Taken::giveBack);
+        return mayShareAStep(inOrder) ? inOneStep(inOrder).switchIfEmpty(oneByOne) : oneByOne;
+    }
+
+    private static boolean mayShareAStep(List<RateLimiter.Ask> asks) {
+        return asks.size() > 1
+                && asks.stream()
+                        .allMatch(ask -> ask.limiter() instanceof DefaultRateLimiter limiter
+                                && limiter.state() instanceof JointState);
+    }
+
+    /** Empty if they have to be asked one by one. Who leaves before the answer comes gives it back. */
+    private static Mono<JointDecision> inOneStep(List<RateLimiter.Ask> asks) {
+        return Flux.fromIterable(asks)
+                .concatMap(ask -> ((DefaultRateLimiter) ask.limiter()).jointTake(ask.key(), ask.permits()))
+                .collectList()
+                .filter(takes -> takes.size() == asks.size())
+                .flatMap(JointAcquire::together)
+                .doOnNext(joint -> record(asks, joint))
+                .doOnDiscard(JointDecision.class, joint -> giveBack(asks, joint));
+    }
+
+    /** Not cancelled with its subscriber: what may have been taken must be known. */
+    private static Mono<JointDecision> together(List<JointState.Take> takes) {
+        JointState state = (JointState) takes.get(0).state();
+        return Mono.create(sink -> state.evaluateTogether(takes)
+                .map(JointDecision::new)
+                .subscribe(sink::success, sink::error, sink::success));
+    }
+
+    private static void record(List<RateLimiter.Ask> asks, JointDecision joint) {
+        List<Decision> decisions = joint.decisions();
+        for (int i = joint.allowed() ? 0 : decisions.size() - 1; i < decisions.size(); i++) {
+            ((DefaultRateLimiter) asks.get(i).limiter()).record(decisions.get(i));
+        }
+    }
+
+    private static void giveBack(List<RateLimiter.Ask> asks, JointDecision joint) {
+        for (int i = 0; i < joint.decisions().size(); i++) {
+            asks.get(i).limiter().refund(joint.decisions().get(i)).subscribe();
+        }
     }
 
     /** What one subscription has taken so far. Decisions may still come in when the subscriber has left. */

@@ -46,6 +46,15 @@ public interface RateLimitRecorder {
     /** Permits could not be given back, because the store did not answer; they are lost to the strict side. */
     default void refundLost(long permits) {}
 
+    /**
+     * Permits of a {@link ConcurrencyLimit} are still held here, but the store counts them as free: its lease ended
+     * because it could not be renewed in time, or the store lost it. Others may have them too.
+     */
+    default void leaseLost(long permits) {}
+
+    /** Permits that were given out without the store could not be charged to it afterwards. */
+    default void chargeLost(long permits) {}
+
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}
 }

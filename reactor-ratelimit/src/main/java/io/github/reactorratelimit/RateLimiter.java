@@ -142,7 +142,8 @@ public interface RateLimiter extends Disposable {
 
     /**
      * Asks several limiters, all or nothing, in the order given, and never waits: put the one most likely
-     * to deny first. On a denial what was taken before it is given back; until then others may be denied
+     * to deny first. Limiters in one Redis whose keys share a slot are asked in one atomic step, and a denial
+     * costs nothing. Elsewhere what was taken before a denial is given back; until then others may be denied
      * too early, never allowed wrongly. Cancelling midway gives everything back.
      */
     static Mono<JointDecision> acquireAll(List<Ask> asks) {

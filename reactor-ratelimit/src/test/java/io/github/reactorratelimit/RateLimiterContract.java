@@ -6,6 +6,7 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,7 +40,13 @@ public abstract class RateLimiterContract {
     /** The store under test, possibly the same for several limiters. */
     protected abstract RateLimitStore store();
 
+    /** Whether the store takes the policy; what is said about those it refuses does not apply to it. */
+    protected boolean holds(RateLimitPolicy policy) {
+        return true;
+    }
+
     final RateLimiter limiter(RateLimitPolicy policy) {
+        assumeTrue(holds(policy), () -> "the store refuses " + policy);
         RateLimiter limiter = RateLimiter.builder(policy)
                 .name("contract-" + UUID.randomUUID())
                 .store(store())

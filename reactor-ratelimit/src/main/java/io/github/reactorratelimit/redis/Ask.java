@@ -18,14 +18,14 @@ record Ask(Op op, long permits, long atMicros, long generation) {
     enum Op {
         /** Debits if all parts allow, else leaves the state untouched. */
         TAKE("t"),
+        /** Debits what is there of the permits, perhaps none; how many is in the place of the wait. */
+        TAKE_UP_TO("u"),
         /** Answers as a take without debiting. */
         LOOK("l"),
         /** Gives back what was debited. */
         GIVE_BACK("b"),
         /** Debits what remains of the permits. */
         CHARGE("c"),
-        /** Debits as many of the permits as there are. */
-        TAKE_UP_TO("u"),
         /** Debits for a time ahead, the slot, if that is not too far. */
         RESERVE("r"),
         /** Gives back a slot that lies ahead. */
@@ -44,7 +44,12 @@ record Ask(Op op, long permits, long atMicros, long generation) {
         }
 
         boolean takesPermits() {
-            return this != RESET && this != PAUSE && this != MOVE;
+            return !movesSlots();
+        }
+
+        /** Whether it moves the slots that were reserved, or makes them void. */
+        boolean movesSlots() {
+            return this == RESET || this == PAUSE || this == MOVE;
         }
 
         String argument() {

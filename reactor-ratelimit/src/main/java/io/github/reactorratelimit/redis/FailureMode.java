@@ -33,7 +33,10 @@ public sealed interface FailureMode {
         return new Closed();
     }
 
-    /** Gives out a share of the limit while Redis is away. */
+    /**
+     * Gives out a share of the limit while Redis is away. When it answers again each key is charged with what it
+     * was given, at most with its capacity, for at most 10 000 keys. A refund of what was given out gives nothing back.
+     */
     static FailureMode local(RateLimitPolicy share) {
         return new Local(share);
     }

@@ -75,13 +75,21 @@ final class KeyPipe extends SerialWorker {
     private void send() {
         List<Pending> batch = new ArrayList<>();
         List<Ask> asks = new ArrayList<>();
-        while (!next.isEmpty() && batch.size() < pipes.maxAsks()) {
+        while (!next.isEmpty()
+                && batch.size() < pipes.maxAsks()
+                && mayTravelWith(asks, next.getFirst().ask())) {
             Pending pending = next.removeFirst();
             batch.add(pending);
             asks.add(pending.ask());
         }
         underWay = batch;
         pipes.call(key, asks).subscribe(this::came, this::came);
+    }
+
+    /** What becomes of slots is told for a call as a whole, so whatever moves them travels alone. */
+    private static boolean mayTravelWith(List<Ask> asks, Ask next) {
+        return asks.isEmpty()
+                || !(next.op().movesSlots() || asks.get(asks.size() - 1).op().movesSlots());
     }
 
     private void came(Object replyOrError) {

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.CompositePolicy;
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.FixedWindow.Alignment;
 import io.github.reactorratelimit.Gcra;
@@ -116,10 +115,6 @@ final class PartArguments {
     }
 
     private static IllegalArgumentException refused(RateLimitPolicy policy) {
-        if (policy instanceof ConcurrencyLimit) {
-            return new IllegalArgumentException("policy must not be a ConcurrencyLimit, whose leases the Redis store"
-                    + " cannot hold; use a local store for it, was " + policy);
-        }
         if (policy instanceof CompositePolicy) {
             return new IllegalArgumentException("policy must not be a composite inside another, was " + policy);
         }

@@ -51,6 +51,10 @@ final class PolicyArguments {
         return script;
     }
 
+    Stream<ScriptAlgorithm> algorithms() {
+        return parts.stream().map(PartArguments::algorithm);
+    }
+
     /** One that knows the algorithms of both. */
     RedisScript scriptWith(PolicyArguments other) {
         return RedisScript.of(Stream.concat(parts.stream(), other.parts.stream())

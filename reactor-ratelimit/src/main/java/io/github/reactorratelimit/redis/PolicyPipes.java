@@ -27,6 +27,10 @@ final class PolicyPipes {
         return ruling.policy();
     }
 
+    Ruling ruling() {
+        return ruling;
+    }
+
     int maxAsks() {
         return maxAsks;
     }

@@ -20,7 +20,7 @@ final class RedisCalls {
     /** A resolver that makes up a policy for every key would make these pipes for every key. */
     private static final int MAX_POLICIES = 1_000;
 
-    private static final Duration PROBE_EVERY = Duration.ofMillis(500);
+    static final Duration PROBE_EVERY = Duration.ofMillis(500);
 
     private final LimiterSettings settings;
     private final ScriptCaller caller;
@@ -42,6 +42,18 @@ final class RedisCalls {
 
     Breaker breaker() {
         return breaker;
+    }
+
+    ScriptCaller caller() {
+        return caller;
+    }
+
+    RedisKeys keys() {
+        return keys;
+    }
+
+    Ruling ruling(RateLimitPolicy policy) {
+        return pipes(policy).ruling();
     }
 
     private PolicyPipes newPipes(RateLimitPolicy policy) {

@@ -8,18 +8,28 @@ import java.util.regex.Pattern;
 /**
  * The names of keys in Redis: {@code prefix:{limiter:key}:part}. What lies in braces chooses the slot, so
  * the parts of a policy share one; braces of the user's own are escaped, so that nobody can choose a
- * slot for many keys.
+ * slot for many keys. With a hash tag they are {@code prefix:{tag}:limiter:key:part}, all in one slot.
  */
 final class RedisKeys {
 
     private static final Pattern ESCAPED = Pattern.compile("%([0-9A-F]{4})?");
 
     private final String head;
+    private final String behindKey;
     private final String signalChannel;
 
     RedisKeys(String prefix, String limiter) {
+        this(prefix, limiter, "");
+    }
+
+    /** @param hashTag what chooses the slot of all keys; empty if each has its own */
+    RedisKeys(String prefix, String limiter, String hashTag) {
         String tag = prefix + ":{" + escape(limiter);
-        this.head = tag + ":";
+        boolean shared = !hashTag.isEmpty();
+        this.head = shared
+                ? prefix + ":{" + escape(hashTag) + "}:" + escape(limiter).replace(":", "%003A") + ":"
+                : tag + ":";
+        this.behindKey = shared ? ":" : "}:";
         this.signalChannel = tag + "}:signals";
     }
 
@@ -29,8 +39,12 @@ final class RedisKeys {
     }
 
     String[] of(String key, List<String> partNames) {
-        String tagged = head + escape(key) + "}:";
-        return partNames.stream().map(tagged::concat).toArray(String[]::new);
+        return listOf(key, partNames).toArray(String[]::new);
+    }
+
+    List<String> listOf(String key, List<String> partNames) {
+        String named = head + escape(key) + behindKey;
+        return partNames.stream().map(named::concat).toList();
     }
 
     /** Also makes lone surrogates, which UTF-8 cannot tell apart, different from everything else. */

@@ -32,6 +32,11 @@ final class RedisLines {
         return asking.hasWaiters(key);
     }
 
+    /** Whether somebody waits here. */
+    boolean hasWaiters(String key) {
+        return asking.hasWaiters(key) || booked.hasWaiters(key);
+    }
+
     /** Permits came back. */
     void freed(String key) {
         asking.askAgain(key);

@@ -6,6 +6,8 @@ import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -16,33 +18,48 @@ final class RedisLink {
     private final RedisClusterAsyncCommands<String, String> commands;
     private final @Nullable SignalHub hub;
     private final Mono<Void> closing;
+    private final boolean selfTest;
+    private final Set<String> testedPrefixes = ConcurrentHashMap.newKeySet();
 
     private RedisLink(
             StatefulConnection<String, String> connection,
             RedisClusterAsyncCommands<String, String> commands,
             @Nullable SignalHub hub,
-            Mono<Void> closing) {
+            Mono<Void> closing,
+            boolean selfTest) {
         this.connection = connection;
         this.commands = commands;
         this.hub = hub;
         this.closing = closing;
+        this.selfTest = selfTest;
     }
 
     static RedisLink of(StatefulRedisConnection<String, String> connection) {
-        return new RedisLink(connection, connection.async(), null, Mono.empty());
+        return new RedisLink(connection, connection.async(), null, Mono.empty(), true);
     }
 
     static RedisLink of(StatefulRedisClusterConnection<String, String> connection) {
-        return new RedisLink(connection, connection.async(), null, Mono.empty());
+        return new RedisLink(connection, connection.async(), null, Mono.empty(), true);
     }
 
     RedisLink withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
-        return new RedisLink(connection, commands, new SignalHub(commands, pubSub), closing);
+        return new RedisLink(connection, commands, new SignalHub(commands, pubSub), closing, selfTest);
     }
 
     /** For connections that are ours. */
     RedisLink closedBy(Mono<Void> shutdown) {
-        return new RedisLink(connection, commands, hub, shutdown);
+        return new RedisLink(connection, commands, hub, shutdown, selfTest);
+    }
+
+    RedisLink withoutSelfTest() {
+        return new RedisLink(connection, commands, hub, closing, false);
+    }
+
+    /** Tests these connections once for each prefix, and delays nobody. */
+    void opened(String prefix) {
+        if (selfTest && testedPrefixes.add(prefix)) {
+            new SelfTester(this, prefix).runAside();
+        }
     }
 
     Mono<Void> close() {

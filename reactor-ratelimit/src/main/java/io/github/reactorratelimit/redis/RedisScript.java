@@ -22,6 +22,7 @@ import java.util.concurrent.ConcurrentHashMap;
 final class RedisScript {
 
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
+    private static final Map<Set<ScriptAlgorithm>, RedisScript> JOINT_SCRIPTS = new ConcurrentHashMap<>();
 
     private final String text;
     private final String sha1;
@@ -35,7 +36,27 @@ final class RedisScript {
 
     static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
         Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
-        return SCRIPTS.computeIfAbsent(needed, RedisScript::assemble);
+        return SCRIPTS.computeIfAbsent(needed, set -> assemble(set, "evaluate.lua"));
+    }
+
+    /** For several keys at once. */
+    static RedisScript joint(Collection<ScriptAlgorithm> algorithms) {
+        Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
+        return JOINT_SCRIPTS.computeIfAbsent(needed, set -> assemble(set, "joint.lua"));
+    }
+
+    /** Of the leases of a concurrency limit. */
+    static RedisScript ofConcurrency() {
+        return Concurrency.SCRIPT;
+    }
+
+    private static final class Concurrency {
+        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"), false);
+    }
+
+    /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */
+    static RedisScript selfTest() {
+        return SCRIPTS.computeIfAbsent(Set.of(), none -> new RedisScript(read("selftest.lua"), false));
     }
 
     /** For EVAL, where Redis does not know the {@link #sha1()}. */
@@ -53,13 +74,14 @@ final class RedisScript {
         return reserves;
     }
 
-    private static RedisScript assemble(Set<ScriptAlgorithm> algorithms) {
+    private static RedisScript assemble(Set<ScriptAlgorithm> algorithms, String main) {
         Set<String> files = new LinkedHashSet<>();
         files.add("prelude.lua");
         files.add("notes.lua");
         algorithms.forEach(algorithm -> files.addAll(algorithm.files()));
         files.add("composite.lua");
-        files.add("evaluate.lua");
+        files.add("parts.lua");
+        files.add(main);
         StringBuilder text = new StringBuilder();
         files.forEach(file -> text.append(read(file)).append('\n'));
         return new RedisScript(text.toString(), algorithms.stream().anyMatch(ScriptAlgorithm::isMetered));

@@ -2,32 +2,40 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.RemoteDesk;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and those who wait for them in this process. */
-final class RedisState implements LimiterState {
+final class RedisState implements JointState {
 
     private final LimiterSettings settings;
     private final RedisCalls calls;
     private final Unavailability unavailability;
     private final Signals signals;
     private final RedisLines lines;
+    private final Shortcuts shortcuts;
 
-    RedisState(LimiterSettings settings, RedisCalls calls, Unavailability unavailability, Signals signals) {
+    RedisState(
+            LimiterSettings settings,
+            RedisCalls calls,
+            Unavailability unavailability,
+            Signals signals,
+            StoreOptions options) {
         this.settings = settings;
         this.calls = calls;
         this.unavailability = unavailability;
         this.signals = signals;
         this.lines = new RedisLines(settings);
+        this.shortcuts = new Shortcuts(settings, calls, this, options);
         signals.listen(new Ear());
     }
 
@@ -43,38 +51,73 @@ final class RedisState implements LimiterState {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
-    /** Only Redis knows. */
+    /** Only Redis knows, unless permits were leased. */
     @Override
     public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
-        return false;
+        return shortcuts.leases() && mayTakeShortcut(key) && shortcuts.spendNow(key, policy, permits);
+    }
+
+    private boolean mayTakeShortcut(String key) {
+        return !lines.isClosed() && !lines.hasWaiters(key);
     }
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-        return answering(
-                () -> lines.hasUnknownWaiters(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
+        return Mono.defer(() -> {
+            Decision atOnce = mayTakeShortcut(key) ? shortcuts.decide(key, policy, permits) : null;
+            return atOnce == null ? ask(key, policy, permits) : Mono.just(atOnce);
+        });
+    }
+
+    /** Who leaves before the answer comes gives back what it took. */
+    private Mono<Decision> ask(String key, RateLimitPolicy policy, long permits) {
+        return answering(() -> lines.hasUnknownWaiters(key)
+                        ? denyInLine(key, policy, permits)
+                        : uncancelled(take(key, policy, permits)))
+                .doOnDiscard(
+                        Decision.class,
+                        unused -> unused.debit()
+                                .filter(Debit::claim)
+                                .ifPresent(debit -> giveBack(debit).subscribe()));
+    }
+
+    /** A take that may have run must be known, so it is not cancelled with its subscriber. */
+    private static Mono<Decision> uncancelled(Mono<Decision> take) {
+        return Mono.create(sink -> take.subscribe(sink::success, sink::error, sink::success));
     }
 
     @Override
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
         return answering(() -> lines.hasUnknownWaiters(key)
                 ? denyInLine(key, policy, permits)
-                : orDegraded(calls.decide(this, key, policy, Ask.look(permits)), key, policy, permits));
+                : orLocal(shortcuts.look(key, policy, permits), () -> unavailability.look(key, policy, permits)));
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        return orDegraded(calls.decide(this, key, policy, Ask.take(permits)), key, policy, permits);
+        return orLocal(shortcuts.take(key, policy, permits), () -> unavailability.decide(key, policy, permits));
     }
 
-    private Mono<Decision> orDegraded(Mono<Decision> decided, String key, RateLimitPolicy policy, long permits) {
-        return decided.onErrorResume(
-                RedisUnavailableException.class, unavailable -> unavailability.decide(key, policy, permits));
+    private Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
+        return decided.doOnNext(answered -> unavailability.redisAnswered())
+                .onErrorResume(RedisUnavailableException.class, unavailable -> local.get());
+    }
+
+    @Override
+    public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
+        return Mono.defer(() -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
+                .onErrorComplete(RedisUnavailableException.class)
+                .publishOn(settings.callbacks());
+    }
+
+    /** False where what is asked alone is not answered by a plain take. */
+    boolean mayBeAskedTogether(String key) {
+        return !isClosed() && !lines.hasUnknownWaiters(key) && !calls.breaker().isOpen();
     }
 
     /** Behind those who wait here: at least as long as the whole limit takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> look = calls.decide(this, key, policy, Ask.look(policy.capacity()));
-        return orDegraded(look, key, policy, permits).map(seen -> {
+        return orLocal(look, () -> unavailability.look(key, policy, permits)).map(seen -> {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
             Decision denied = Decision.deny(seen.policy(), permits, nothingAtOnce, alone);
@@ -84,9 +127,16 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return Mono.defer(() -> calls.reserves(policy)
+        return Mono.defer(() -> {
+            Decision leased = mayTakeShortcut(key) ? shortcuts.spend(key, policy, permits) : null;
+            return leased == null ? awaitTurn(key, policy, permits, maxWaitNanos) : Mono.just(leased);
+        });
+    }
+
+    private Mono<Decision> awaitTurn(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return calls.reserves(policy)
                 ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
-                : lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos));
+                : lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -99,10 +149,13 @@ final class RedisState implements LimiterState {
 
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
-        return answering(() -> calls.decide(this, key, policy, Ask.reset()).doOnNext(done -> {
-                    lines.changed(key);
-                    signals.publish(Signals.Kind.RESET, key);
-                }))
+        return answering(() -> shortcuts
+                        .changing(key, calls.decide(this, key, policy, Ask.reset()))
+                        .doOnTerminate(() -> shortcuts.drop(key))
+                        .doOnNext(done -> {
+                            lines.changed(key);
+                            signals.publish(Signals.Kind.RESET, key);
+                        }))
                 .then();
     }
 
@@ -112,9 +165,15 @@ final class RedisState implements LimiterState {
     }
 
     Mono<Void> giveBack(Debit debit) {
-        return calls.decide(this, debit.key(), debit.policy(), Ask.giveBack(debit.permits(), debit.atTick()))
+        return giveBack(debit, () -> settings.recorder().refunded(debit.permits()));
+    }
+
+    Mono<Void> giveBack(Debit debit, Runnable count) {
+        Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
+        return shortcuts
+                .changing(debit.key(), calls.decide(this, debit.key(), debit.policy(), giveBack))
                 .doOnNext(done -> {
-                    settings.recorder().refunded(debit.permits());
+                    count.run();
                     lines.freed(debit.key());
                     signals.publish(Signals.Kind.FREED, debit.key());
                 })
@@ -136,28 +195,47 @@ final class RedisState implements LimiterState {
         return answering(() -> {
                     boolean fits = duration.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
                     long micros = fits ? -Math.floorDiv(-duration.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
-                    return calls.ask(key, policy, Ask.pause(micros)).doOnNext(done -> {
-                        lines.changed(key);
-                        signals.publish(Signals.Kind.PAUSED, key);
-                    });
+                    shortcuts.giveBack(key);
+                    return shortcuts
+                            .changing(key, calls.ask(key, policy, Ask.pause(micros)))
+                            .doOnNext(done -> {
+                                lines.changed(key);
+                                signals.publish(Signals.Kind.PAUSED, key);
+                            });
                 })
                 .then();
     }
 
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return answering(() -> calls.move(key, from, to).doOnSuccess(done -> {
-            lines.asking().askAgain(key);
-            if (calls.reserves(to)) {
-                lines.booked().replan(key, new SlotDesk(this, key, to));
-            }
-            signals.publish(Signals.Kind.RESET, key);
-        }));
+        return answering(() -> {
+            shortcuts.giveBack(key);
+            return shortcuts
+                    .changing(key, calls.move(key, from, to))
+                    .doOnTerminate(() -> shortcuts.drop(key))
+                    .doOnSuccess(done -> moved(key, to));
+        });
+    }
+
+    private void moved(String key, RateLimitPolicy to) {
+        lines.asking().askAgain(key);
+        if (calls.reserves(to)) {
+            lines.booked().replan(key, new SlotDesk(this, key, to));
+        }
+        signals.publish(Signals.Kind.RESET, key);
+    }
+
+    /** Keys that are leased now, or may be soon. */
+    int leasedKeys() {
+        return shortcuts.leasedKeys();
     }
 
     @Override
     public Mono<Void> close() {
-        return lines.close().then(signals.close());
+        return lines.close()
+                .then(shortcuts.close())
+                .then(unavailability.close())
+                .then(signals.close());
     }
 
     @Override
@@ -170,6 +248,11 @@ final class RedisState implements LimiterState {
 
         @Override
         public void heard(Signals.Kind kind, String subject) {
+            if (kind == Signals.Kind.EPOCH) {
+                shortcuts.forgetAll();
+            } else {
+                shortcuts.forget(subject);
+            }
             switch (kind) {
                 case FREED -> lines.freed(subject);
                 case PAUSED, RESET -> lines.changed(subject);
@@ -179,6 +262,7 @@ final class RedisState implements LimiterState {
 
         @Override
         public void reconnected() {
+            shortcuts.forgetAll();
             lines.allChanged();
         }
     }
@@ -207,11 +291,15 @@ final class RedisState implements LimiterState {
 
         @Override
         public Mono<Decision> ask(long permits) {
-            Ask ask = Ask.take(permits);
+            Decision leased = shortcuts.spend(key, policy, permits);
+            return leased == null ? take(Ask.take(permits)) : Mono.just(leased);
+        }
+
+        private Mono<Decision> take(Ask ask) {
             Mono<Decision> decided = calls.ask(key, policy, ask)
                     .doOnNext(answered -> learn(answered.key()))
                     .map(answered -> calls.decision(RedisState.this, key, policy, ask, answered));
-            return orDegraded(decided, key, policy, permits);
+            return orLocal(decided, () -> unavailability.decide(key, policy, ask.permits()));
         }
 
         private void learn(ScriptReply.KeyStatus status) {

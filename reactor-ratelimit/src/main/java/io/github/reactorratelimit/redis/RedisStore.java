@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.RateLimiter;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
@@ -31,6 +33,9 @@ public final class RedisStore implements RateLimitStore {
 
     /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
+
+    /** How long leased permits may be spent unless {@link #leasing(Duration)} says otherwise. */
+    public static final Duration DEFAULT_LEASE_TIME = Duration.ofSeconds(1);
 
     private final RedisLink link;
     private final StoreOptions options;
@@ -83,6 +88,22 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
+     * Whether limiters can work there: the server's version, role and {@code maxmemory-policy}, the permissions of the user,
+     * on a Cluster of every master. Tries the commands that the scripts use on keys of its own. Never an error: what goes
+     * wrong is a finding. Each subscription tests anew.
+     *
+     * <p>It also runs when the first limiter of a store is built, aside, and says in the log what it finds.
+     */
+    public Mono<SelfTest> selfTest() {
+        return new SelfTester(link, options.prefix()).run();
+    }
+
+    /** The same store without the self-test when its first limiter is built. */
+    public RedisStore withoutSelfTest() {
+        return new RedisStore(link.withoutSelfTest(), options);
+    }
+
+    /**
      * Closes the connections that {@link #connect} made, for this store and all made from it: close their limiters first.
      * Leaves connections alone that were handed in.
      */
@@ -116,6 +137,18 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().prefix(prefix).build());
     }
 
+    /**
+     * The same store, whose keys all lie in the slot of a Cluster that {@code tag} chooses, so that {@link
+     * RateLimiter#acquireAll} asks several limiters in one atomic step. All their keys are then on one node: give
+     * each group of limits that belong together a tag of its own. On a standalone server they are asked in one step anyway.
+     */
+    public RedisStore withHashTag(String tag) {
+        if (Objects.requireNonNull(tag, "tag").isBlank()) {
+            throw new IllegalArgumentException("tag must not be blank");
+        }
+        return with(options.toBuilder().hashTag(tag).build());
+    }
+
     /** The same store, whose calls are given up after {@code deadline}. They are never sent again. */
     public RedisStore withDeadline(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
@@ -137,18 +170,71 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().coalescing(false).build());
     }
 
+    /**
+     * The same store with a call for every ask that is denied. Otherwise a denial answers asks of at least its
+     * cost until Redis would allow what was denied, and at most for a second: what other processes give back may
+     * be noticed that much later. The retry-after of a dearer ask is then a lower bound.
+     */
+    public RedisStore withoutDenialCache() {
+        return with(options.toBuilder().denialCache(false).build());
+    }
+
+    /** {@link #leasing(Duration)} with {@link #DEFAULT_LEASE_TIME}. */
+    public RedisStore leasing() {
+        return leasing(DEFAULT_LEASE_TIME);
+    }
+
+    /**
+     * The same store with leases, for keys in high demand: permits are debited in Redis a batch at a time, and
+     * spent in this process without a call. The size of a batch follows the recent demand. Nothing is spent that
+     * was not debited, and a permit is spent within {@code leaseTime} of its debit or given back: so what is
+     * spent in a time W is at most what the policy allows in W + {@code leaseTime}.
+     *
+     * <p>A process holds at most a quarter of the capacity of a key, for at most {@code leaseTime}: meanwhile others
+     * may be denied. A process that dies takes that much with it, until the key has recovered from it. What a bucket
+     * has refilled since a debit does not come back. Keys with a capacity below 4, and those beyond 10 000 in demand
+     * at a time, are not leased.
+     *
+     * <p>Building a limiter with a {@link io.github.reactorratelimit.LeakyBucket}, a {@link
+     * io.github.reactorratelimit.SlidingWindowLog}, a {@link io.github.reactorratelimit.ConcurrencyLimit} or a
+     * composite with one of them on this store is refused; where a policy per key is one, the key is not leased.
+     *
+     * @param leaseTime from 1 millisecond to 1 minute
+     */
+    public RedisStore leasing(Duration leaseTime) {
+        Objects.requireNonNull(leaseTime, "leaseTime");
+        if (leaseTime.compareTo(Duration.ofMillis(1)) < 0 || leaseTime.compareTo(Duration.ofMinutes(1)) > 0) {
+            throw new IllegalArgumentException(
+                    "leaseTime must be at least a millisecond and at most one minute, was " + leaseTime);
+        }
+        return with(options.toBuilder().leaseTime(leaseTime).build());
+    }
+
     @Override
     public LimiterState open(LimiterSettings settings) {
+        if (options.leaseTime() != null) {
+            Leasable.require(settings.policy());
+        }
+        link.opened(options.prefix());
         ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
-        RedisKeys keys = new RedisKeys(options.prefix(), settings.name());
+        RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
+        if (settings.policy() instanceof ConcurrencyLimit) {
+            ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
+            return ConcurrencyState.open(settings, options, calls, link.signals(keys));
+        }
         RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
-        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker());
-        return new RedisState(settings, calls, unavailability, link.signals(keys));
+        LocalSpending spending = new LocalSpending(settings, calls, LocalSpending.MAX_KEYS);
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), spending);
+        return new RedisState(settings, calls, unavailability, link.signals(keys), options);
     }
 
     @Override
     public String toString() {
         return "RedisStore '" + options.prefix() + "', deadline " + options.deadline() + ", when unavailable "
-                + options.failureMode();
+                + options.failureMode()
+                + (options.leaseTime() == null
+                        ? ""
+                        : ", leasing permits: the bound of a policy in any W is the one it has in W + "
+                                + options.leaseTime());
     }
 }

@@ -34,6 +34,15 @@ record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments befo
         return List.copyOf(names);
     }
 
+    /** As {@link #keyNames}, for a script that knows of slots although the policy has none. */
+    List<String> keyNamesWithSlots() {
+        List<String> names = new ArrayList<>(keyNames());
+        if (!script().reserves()) {
+            names.add(1, FREE_SLOTS);
+        }
+        return List.copyOf(names);
+    }
+
     /** Both policies' algorithms. */
     RedisScript script() {
         return before == null ? policy.script() : policy.scriptWith(before);

@@ -5,11 +5,13 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
 import java.util.regex.Pattern;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
@@ -43,20 +45,48 @@ final class ScriptCaller {
                 .timeout(deadline, Mono.error(this::tooLate), scheduler);
     }
 
+    /** Any script, whose reply is for the caller to check. */
+    Mono<List<Object>> call(RedisScript script, String[] keys, String[] arguments) {
+        return run(script, keys, arguments).timeout(deadline, Mono.error(this::tooLate), scheduler);
+    }
+
+    /** Any script, with arguments that depend on about what time it is. */
+    Mono<List<Object>> callAbout(RedisScript script, String[] keys, LongFunction<String[]> argumentsAbout) {
+        return Mono.defer(() -> {
+            long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
+            return run(script, keys, argumentsAbout.apply(aboutMicros))
+                    .onErrorResume(
+                            OutsideWindows.class,
+                            outside -> run(script, keys, argumentsAbout.apply(outside.serverMicros)))
+                    .timeout(deadline, Mono.error(this::tooLate), scheduler);
+        });
+    }
+
+    boolean sharesConnectionWith(ScriptCaller other) {
+        return commands == other.commands;
+    }
+
+    /** Whether the keys of a call must lie in one slot. */
+    boolean isOnCluster() {
+        return commands instanceof RedisAdvancedClusterAsyncCommands;
+    }
+
     private RedisUnavailableException tooLate() {
         return new RedisUnavailableException("no answer from Redis within " + deadline);
     }
 
     private Mono<ScriptReply> attempt(Ruling ruling, String[] keys, List<Ask> asks, long aboutMicros) {
-        String[] arguments = ScriptArguments.of(ruling, asks, aboutMicros);
-        RedisScript script = ruling.script();
+        return run(ruling.script(), keys, ScriptArguments.of(ruling, asks, aboutMicros))
+                .map(reply -> ScriptReply.parse(
+                        reply, asks, ruling.policy().partNames().size()));
+    }
+
+    private Mono<List<Object>> run(RedisScript script, String[] keys, String[] arguments) {
         return this.<List<Object>>send(() -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
                 .onErrorResume(
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
-                .onErrorMap(ScriptCaller::classify)
-                .map(reply -> ScriptReply.parse(
-                        reply, asks, ruling.policy().partNames().size()));
+                .onErrorMap(ScriptCaller::classify);
     }
 
     private interface Command<T> {

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 record ScriptReply(KeyStatus key, List<Answer> answers) {
 
     private static final int VALUES_OF_KEY = 4;
+    private static final int VALUES_OF_JOINT = 2;
     private static final int VALUES_PER_ANSWER = 5;
     private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,15}");
     private static final Pattern OUTSIDE_WINDOWS = Pattern.compile("RATELIMITWINDOW (-?[0-9]{1,16})");
@@ -73,6 +74,35 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         return new ScriptReply(key, List.copyOf(answers));
     }
 
+    /**
+     * The answers of joint.lua, up to the first denial.
+     *
+     * @param parts how many parts the policy of each ask has
+     * @throws RedisReplyException if it is not what our script answers
+     */
+    static List<KeyPipe.Answered> parseJoint(@Nullable Object reply, List<Ask> asks, List<Integer> parts) {
+        int size = VALUES_OF_JOINT + VALUES_PER_ANSWER * asks.size();
+        if (!(reply instanceof List<?> values) || values.size() != size) {
+            throw new RedisReplyException("reply to " + asks.size() + " takes is no array of " + size + " values");
+        }
+        KeyStatus key = new KeyStatus(integer("now", values.get(0)), 0, 0, 0);
+        long answered = notNegative("answered", values.get(1));
+        if (answered < 1 || answered > asks.size()) {
+            throw new RedisReplyException("reply answers " + answered + " of " + asks.size() + " takes");
+        }
+        List<KeyPipe.Answered> answers = new ArrayList<>();
+        for (int i = 0; i < answered; i++) {
+            int from = VALUES_OF_JOINT + i * VALUES_PER_ANSWER;
+            Answer answer = answer(asks.get(i), values.subList(from, from + VALUES_PER_ANSWER), parts.get(i));
+            boolean mayBeDenied = i == answered - 1;
+            if (mayBeDenied ? answered < asks.size() && answer.allowed() : !answer.allowed()) {
+                throw new RedisReplyException("reply ends at " + answered + ", but not with the first denial");
+            }
+            answers.add(new KeyPipe.Answered(answer, key));
+        }
+        return answers;
+    }
+
     /** Whether an error means that a key holds something that is not ours. */
     static boolean isCorrupt(String error) {
         return error.startsWith(CORRUPT);
@@ -104,7 +134,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         return "".equals(text(name, value)) ? Algorithm.UNKNOWN : notNegative(name, value);
     }
 
-    private static long notNegative(String name, @Nullable Object value) {
+    static long notNegative(String name, @Nullable Object value) {
         long number = integer(name, value);
         if (number < 0) {
             throw new RedisReplyException("reply has a negative " + name + ": " + number);
@@ -112,7 +142,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         return number;
     }
 
-    private static long integer(String name, @Nullable Object value) {
+    static long integer(String name, @Nullable Object value) {
         String text = text(name, value);
         if (!INTEGER.matcher(text).matches()) {
             throw new RedisReplyException("reply has no integer as " + name);

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -60,6 +61,19 @@ final class SignalHub {
         return channels.size();
     }
 
+    /** For the self-test: no signal, so nobody minds. */
+    RedisFuture<Long> publishNothing(String channel) {
+        return commands.publish(channel, "");
+    }
+
+    RedisFuture<Void> subscribeTo(String channel) {
+        return connection.async().subscribe(channel);
+    }
+
+    RedisFuture<Void> unsubscribeFrom(String channel) {
+        return connection.async().unsubscribe(channel);
+    }
+
     private void join(Member member) {
         List<Member> members = channels.compute(member.channel, (name, others) -> {
             List<Member> all = new ArrayList<>(others == null ? List.of() : others);
@@ -79,7 +93,7 @@ final class SignalHub {
             return others.isEmpty() ? null : others;
         });
         if (left == null) {
-            attempt(() -> connection.async().unsubscribe(member.channel));
+            attempt(() -> unsubscribeFrom(member.channel));
         }
     }
 

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a user chose for a store.
@@ -9,11 +10,21 @@ import java.time.Duration;
  * @param deadline of a call
  * @param failureMode what is answered while Redis is unavailable
  * @param coalescing whether asks for one key share calls
+ * @param denialCache whether a denial answers for a while
+ * @param leaseTime how long after their debit leased permits may be spent; null without leases
+ * @param hashTag what chooses the slot of all keys; empty if each has its own
  */
-record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, boolean coalescing) {
+record StoreOptions(
+        String prefix,
+        Duration deadline,
+        FailureMode failureMode,
+        boolean coalescing,
+        boolean denialCache,
+        @Nullable Duration leaseTime,
+        String hashTag) {
 
     static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true);
+            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "");
 
     Builder toBuilder() {
         return new Builder(this);
@@ -26,12 +37,18 @@ record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, b
         private Duration deadline;
         private FailureMode failureMode;
         private boolean coalescing;
+        private boolean denialCache;
+        private @Nullable Duration leaseTime;
+        private String hashTag;
 
         private Builder(StoreOptions options) {
             this.prefix = options.prefix;
             this.deadline = options.deadline;
             this.failureMode = options.failureMode;
             this.coalescing = options.coalescing;
+            this.denialCache = options.denialCache;
+            this.leaseTime = options.leaseTime;
+            this.hashTag = options.hashTag;
         }
 
         Builder prefix(String value) {
@@ -54,8 +71,23 @@ record StoreOptions(String prefix, Duration deadline, FailureMode failureMode, b
             return this;
         }
 
+        Builder denialCache(boolean value) {
+            denialCache = value;
+            return this;
+        }
+
+        Builder leaseTime(Duration value) {
+            leaseTime = value;
+            return this;
+        }
+
+        Builder hashTag(String value) {
+            hashTag = value;
+            return this;
+        }
+
         StoreOptions build() {
-            return new StoreOptions(prefix, deadline, failureMode, coalescing);
+            return new StoreOptions(prefix, deadline, failureMode, coalescing, denialCache, leaseTime, hashTag);
         }
     }
 }

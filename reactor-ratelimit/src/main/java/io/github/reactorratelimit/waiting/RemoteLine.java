@@ -17,8 +17,10 @@ import reactor.core.publisher.Mono;
  */
 final class RemoteLine extends Line {
 
-    /** How long to wait where a denial could not say. */
-    private static final long BLIND_RETRY_NANOS = Duration.ofMillis(10).toNanos();
+    /** How long to wait where a denial could not say: doubles from one such denial to the next. */
+    private static final long FIRST_BLIND_RETRY_NANOS = Duration.ofMillis(10).toNanos();
+
+    private static final long LAST_BLIND_RETRY_NANOS = Duration.ofMillis(160).toNanos();
 
     /** A retry comes late by at most this share of its wait, and at most this long. */
     private static final long JITTER_SHARE = 10;
@@ -37,6 +39,7 @@ final class RemoteLine extends Line {
     private boolean outdated;
 
     private long notBefore;
+    private long blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
 
     RemoteLine(RemoteLines lines, long id, String key, RemoteDesk desk) {
         super(lines, id, key);
@@ -80,6 +83,7 @@ final class RemoteLine extends Line {
             askAgain = false;
             outdated = asking;
             notBefore = now;
+            blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
         }
         for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
             asking = false;
@@ -139,6 +143,7 @@ final class RemoteLine extends Line {
     }
 
     private void grant(Decision decision) {
+        blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
         Waiter head = waiters.first();
         while (head != null && head.permits == decision.permits()) {
             if (answer(head, decision)) {
@@ -150,7 +155,12 @@ final class RemoteLine extends Line {
     }
 
     private void retryLater(Decision denial, long now) {
-        long wait = denial.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
+        if (denial.retryAfter().isEmpty()) {
+            notBefore = now + blindRetryNanos - ThreadLocalRandom.current().nextLong(blindRetryNanos / JITTER_SHARE);
+            blindRetryNanos = Math.min(2 * blindRetryNanos, LAST_BLIND_RETRY_NANOS);
+            return;
+        }
+        long wait = denial.retryAfter().get().toNanos();
         Waiter head = waiters.first();
         if (head != null && head.permits == denial.permits() && wait > head.notAfter - now) {
             answer(head, denial);

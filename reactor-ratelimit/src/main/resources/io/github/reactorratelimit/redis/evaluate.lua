@@ -22,40 +22,6 @@
 --       and those of the commands. All is read and computed before the first write: after an error nothing
 --       has changed.
 
-local function time_now(given)
-  local now = tonumber(given)
-  if not now then
-    local time = command('TIME')
-    now = time[1] * 1000000 + time[2]
-  end
-  if math.abs(now) >= MOST_TIME then
-    fail('ERR', 'time is not below 2^52: ' .. text(now))
-  end
-  return now
-end
-
--- The parts, loaded and brought to now, and the positions behind them in ARGV and KEYS.
-local function load_parts(now, position, key)
-  local parts = {}
-  local count = tonumber(ARGV[position])
-  position = position + 1
-  for i = 1, count do
-    local algorithm = algorithms[ARGV[position]] or fail('ERR', 'unknown algorithm ' .. ARGV[position])
-    local parameters = {}
-    for j = 1, tonumber(ARGV[position + 1]) do
-      parameters[j] = tonumber(ARGV[position + 1 + j])
-    end
-    local policy = algorithm(parameters, now)
-    local steps = policy.steps
-    local loaded = steps.load(KEYS[key], policy)
-    local state = steps.rebase(policy, loaded, now)
-    parts[i] = { key = KEYS[key], index = text(i - 1), policy = policy, steps = steps, loaded = loaded, state = state }
-    position = position + 2 + #parameters
-    key = key + 1
-  end
-  return parts, position, key
-end
-
 -- What was spent under the policy before counts as spent under this one, as far as its capacity goes.
 local function move(parts, before, now)
   local spent = composite.spent(before, now)
@@ -97,20 +63,6 @@ local function pause(parts, now, micros)
     notes.shift = notes.shift + later
   end
   notes.pause = pause > 0 and now + pause or NOT_PAUSED
-end
-
--- As of the end of the pause: until then there is nothing.
-local function read(parts, now, permits)
-  local ahead = ticks_until(notes.pause, now)
-  local reading = composite.read(parts, now + ahead, permits)
-  if ahead > 0 then
-    reading.remaining = 0
-    reading.reset = reading.reset + ahead
-    if permits > 0 then
-      reading.wait = reading.wait + ahead
-    end
-  end
-  return reading
 end
 
 local function take(parts, now, permits)
@@ -176,18 +128,6 @@ local function answer(op, parts, before, now, permits, at)
     fail('ERR', 'unknown op ' .. op)
   end
   return read(parts, now, 0)
-end
-
-local function save(part, now)
-  if part.state == part.loaded or part.replaced then
-    return
-  end
-  if part.state == part.policy.fresh then
-    command('DEL', part.key)
-  else
-    local ttl = ttl_millis(part.steps.reset(part.policy, part.state, now))
-    part.steps.save(part.key, part.policy, part.state, ttl, now)
-  end
 end
 
 local function evaluate()

@@ -56,6 +56,7 @@ class ImportsTest {
             "redis",
                     Set.of(
                             "RedisStore",
+                            "SelfTest",
                             "FailureMode",
                             "RedisCorruptStateException",
                             "RedisReplyException",

@@ -49,6 +49,7 @@ final class JavaTwin<S> {
     private Answer answer(long now, Ask ask) {
         return switch (ask.op()) {
             case TAKE -> take(now, ask.permits());
+            case TAKE_UP_TO -> takeUpTo(now, ask.permits());
             case LOOK -> read(now, ask.permits());
             case GIVE_BACK -> then(now, algorithm.refund(state, now, ask.atMicros(), ask.permits()));
             case CHARGE -> {
@@ -64,6 +65,12 @@ final class JavaTwin<S> {
         return algorithm.waitTicks(state, now, permits) == 0
                 ? then(now, algorithm.debit(state, now, permits))
                 : read(now, permits);
+    }
+
+    private Answer takeUpTo(long now, long permits) {
+        long taken = Math.min(permits, algorithm.remaining(state, now));
+        Answer answer = then(now, taken == 0 ? state : algorithm.debit(state, now, taken));
+        return new Answer(true, answer.remaining(), taken, answer.resetMicros(), answer.part());
     }
 
     private Answer then(long now, S next) {

@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.FullRateLimiterContract;
 import io.github.reactorratelimit.RateLimitStore;
-import io.github.reactorratelimit.RateLimiterContract;
 import io.github.reactorratelimit.redis.server.Cluster;
 import io.github.reactorratelimit.redis.server.RedisExtension;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The Redis store keeps the contract of every store on a cluster of three masters and their replicas. */
 @ExtendWith(RedisExtension.class)
-class RedisClusterTest extends RateLimiterContract {
+class RedisClusterTest extends FullRateLimiterContract {
 
     private final StatefulRedisClusterConnection<String, String> connection;
 

@@ -24,7 +24,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
 @ExtendWith(RedisExtension.class)
 class RedisConnectTest {
@@ -67,7 +66,7 @@ class RedisConnectTest {
     @Test
     void connectsToAServer(Standalone redis) {
         assertThatSharedLimitAndSignalsWork(
-                RedisStore.connect(redis.uri().toURI().toString()));
+                RedisStore.connect(redis.uri()));
     }
 
     @Test
@@ -94,10 +93,17 @@ class RedisConnectTest {
 
     @Test
     void storeIsDeliveredOnAThreadThatMayBlock(Standalone redis) {
-        Boolean mayBlock = RedisStore.connect(redis.uri())
-                .flatMap(store -> store.close().thenReturn(!Schedulers.isInNonBlockingThread()))
+        String thread = RedisStore.connect(redis.uri())
+                .flatMap(
+                        store -> store.close().thenReturn(Thread.currentThread().getName()))
                 .block(PATIENCE);
-        assertThat(mayBlock).isTrue();
+        assertThat(thread).startsWith("boundedElastic");
+    }
+
+    @Test
+    void timeoutIsFiveSecondsUnlessTheUriSaysOtherwise() {
+        assertThat(RedisConnector.parse("redis://h").getTimeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(RedisConnector.parse("redis://h?timeout=200ms").getTimeout()).isEqualTo(Duration.ofMillis(200));
     }
 
     @Test
@@ -156,6 +162,7 @@ class RedisConnectTest {
                 StatefulRedisConnection<String, String> admin = redis.connect()) {
             RedisURI uri = slow.uri();
             uri.setClientName("cancelled-" + UUID.randomUUID());
+            uri.setTimeout(Duration.ofHours(1));
             slow.delayReplies(Duration.ofHours(1));
             Disposable connecting = RedisStore.connect(uri).subscribe();
             Await.until("connecting", () -> admin.sync().clientList().contains(uri.getClientName()));

@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.FullRateLimiterContract;
 import io.github.reactorratelimit.RateLimitStore;
-import io.github.reactorratelimit.RateLimiterContract;
 import io.github.reactorratelimit.redis.server.RedisExtension;
 import io.github.reactorratelimit.redis.server.Sentinels;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -11,7 +11,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The Redis store keeps the contract of every store on the master behind Sentinel. */
 @ExtendWith(RedisExtension.class)
-class RedisSentinelTest extends RateLimiterContract {
+class RedisSentinelTest extends FullRateLimiterContract {
 
     private final StatefulRedisConnection<String, String> connection;
 

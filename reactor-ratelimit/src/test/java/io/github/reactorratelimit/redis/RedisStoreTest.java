@@ -172,9 +172,13 @@ class RedisStoreTest {
             assertThatThrownBy(() -> limiter(store, Gcra.of(1, Duration.ofNanos(1))))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("period must be a whole number of microseconds");
-            assertThatThrownBy(() -> limiter(store, ConcurrencyLimit.of(1)))
+            assertThatThrownBy(() -> limiter(store, ConcurrencyLimit.of(1).withLease(Duration.ofNanos(1))))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("ConcurrencyLimit");
+                    .hasMessageContaining("lease must be a whole number of microseconds");
+            RedisStore otherShare = store.whenUnavailable(FailureMode.local(TokenBucket.perHour(1)));
+            assertThatThrownBy(() -> limiter(otherShare, ConcurrencyLimit.of(1)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("share of a ConcurrencyLimit must be one too");
             assertThatThrownBy(() -> store.withDeadline(Duration.ZERO))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("deadline must be positive");

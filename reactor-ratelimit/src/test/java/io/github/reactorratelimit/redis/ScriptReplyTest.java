@@ -57,6 +57,18 @@ class ScriptReplyTest {
         assertThat(reply.answers()).containsExactly(new Answer(false, 0, Algorithm.UNKNOWN, Algorithm.UNKNOWN, 0));
     }
 
+    @Test
+    void permitsThatWereTakenStandInThePlaceOfTheWait() {
+        List<Object> values = reply("1", "1", "9", "0", "3", "0", "1", "5", "4", "3", "0");
+
+        ScriptReply reply = ScriptReply.parse(values, List.of(Ask.take(1), Ask.takeUpTo(7)), 1);
+
+        assertThat(reply.answers()).containsExactly(new Answer(true, 9, 0, 3, 0), new Answer(true, 5, 4, 3, 0));
+        assertThatThrownBy(() -> ScriptReply.parse(values, List.of(Ask.takeUpTo(7), Ask.take(1)), 1))
+                .isInstanceOf(RedisReplyException.class)
+                .hasMessageContaining("allowed");
+    }
+
     @ParameterizedTest
     @CsvSource(
             nullValues = "NULL",

@@ -111,6 +111,8 @@ final class TwinHistory {
             lastReset = answer.resetMicros();
             if (asks.get(i).op() == Op.TAKE && answer.allowed()) {
                 debits.add(new Debited(now, asks.get(i).permits()));
+            } else if (asks.get(i).op() == Op.TAKE_UP_TO) {
+                debits.add(new Debited(now, Math.max(1, answer.waitMicros())));
             } else if (!answer.allowed()) {
                 promisedAt = now + answer.waitMicros();
                 promisedPermits = asks.get(i).permits();
@@ -145,6 +147,7 @@ final class TwinHistory {
             case 1, 2 -> Ask.look(permits());
             case 3, 4 -> Ask.charge(isWild() ? 1 + random.nextLong(2 * policy.capacity()) : permits());
             case 5, 6, 7, 8 -> giveBack();
+            case 9 -> Ask.takeUpTo(permits());
             default -> Ask.take(permits());
         };
     }

@@ -31,11 +31,11 @@ interface Quota {
         };
     }
 
-    /** So many in each window, where the first one begins with the first permit. */
+    /** So many in each window, where the first one begins with the first permit; one that lacks a twentieth counts. */
     static Quota windowsFromAnywhere(long limit, Duration window) {
         long micros = window.toNanos() / 1_000;
         return (stamps, from, to) ->
-                count(stamps, 0, Long.MAX_VALUE) / (double) (limit * Math.floorDiv(to - from, micros));
+                count(stamps, 0, Long.MAX_VALUE) / (double) (limit * Math.floorDiv(to - from + micros / 20, micros));
     }
 
     private static long count(long[] stamps, long from, long to) {

@@ -1,0 +1,26 @@
+package io.github.reactorratelimit;
+
+import java.util.List;
+import reactor.core.publisher.Mono;
+
+/** A state that can take permits of several limiters in one step, where they are in the same place. */
+public interface JointState extends LimiterState {
+
+    /**
+     * What is asked of one of them.
+     *
+     * @param state whose keys
+     * @param key whose permits
+     * @param policy the policy of the key
+     * @param permits how many, between 1 and the policy's capacity
+     */
+    record Take(LimiterState state, String key, RateLimitPolicy policy, long permits) {}
+
+    /**
+     * Takes all or nothing, in one atomic step, and decides as {@link #evaluate} would one after the other:
+     * yields the decisions in order, up to the first denial. After a denial nothing was taken, and the debits
+     * of those before it are {@linkplain Debit#claim() claimed}. Empty if these cannot be asked together, or
+     * could not be just now; then ask one after the other.
+     */
+    Mono<List<Decision>> evaluateTogether(List<Take> takes);
+}

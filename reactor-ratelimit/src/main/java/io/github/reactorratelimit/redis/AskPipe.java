@@ -1,0 +1,119 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.waiting.SerialWorker;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
+
+/**
+ * The asks for one key, in arrival order. One call is under way at a time; what is asked meanwhile
+ * travels in the next.
+ *
+ * @param <A> what is asked
+ * @param <B> what is answered
+ */
+final class AskPipe<A, B> extends SerialWorker {
+
+    /** What a pipe leads to. */
+    interface Outlet<A, B> {
+
+        /** Asks that may share a call. */
+        int maxAsks();
+
+        /** One answer for each ask, in their order, or one error for all. */
+        Mono<List<B>> call(String key, List<A> asks);
+
+        /** A pipe went out of use. */
+        void remove(String key, AskPipe<A, B> pipe);
+    }
+
+    private record Pending<A, B>(A ask, MonoSink<B> sink) {}
+
+    private record Outcome<B>(List<B> answers, @Nullable Throwable error) {}
+
+    private final Outlet<A, B> outlet;
+    private final String key;
+    private final Queue<Pending<A, B>> asked = new ConcurrentLinkedQueue<>();
+
+    /** What has come for the call under way. */
+    private volatile @Nullable Outcome<B> outcome;
+
+    /** The owner's, as is the field below. */
+    private final Deque<Pending<A, B>> next = new ArrayDeque<>();
+
+    private List<Pending<A, B>> underWay = List.of();
+
+    AskPipe(Outlet<A, B> outlet, String key) {
+        this.outlet = outlet;
+        this.key = key;
+    }
+
+    /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
+    boolean add(A ask, MonoSink<B> sink) {
+        Pending<A, B> pending = new Pending<>(ask, sink);
+        asked.offer(pending);
+        return poke() || !asked.remove(pending);
+    }
+
+    @Override
+    protected void work() {
+        for (Pending<A, B> pending = asked.poll(); pending != null; pending = asked.poll()) {
+            next.add(pending);
+        }
+        Outcome<B> came = outcome;
+        if (came != null) {
+            outcome = null;
+            List<Pending<A, B>> answered = underWay;
+            underWay = List.of();
+            settle(answered, came);
+        }
+        if (underWay.isEmpty() && !next.isEmpty()) {
+            send();
+        }
+    }
+
+    @Override
+    protected boolean isDone() {
+        return next.isEmpty() && underWay.isEmpty() && asked.isEmpty();
+    }
+
+    @Override
+    protected void retired() {
+        outlet.remove(key, this);
+    }
+
+    private void send() {
+        List<Pending<A, B>> batch = new ArrayList<>();
+        List<A> asks = new ArrayList<>();
+        while (!next.isEmpty() && batch.size() < outlet.maxAsks()) {
+            Pending<A, B> pending = next.removeFirst();
+            batch.add(pending);
+            asks.add(pending.ask());
+        }
+        underWay = batch;
+        outlet.call(key, asks)
+                .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
+    }
+
+    private void came(Outcome<B> what) {
+        outcome = what;
+        poke();
+    }
+
+    private static <A, B> void settle(List<Pending<A, B>> answered, Outcome<B> came) {
+        for (int i = 0; i < answered.size(); i++) {
+            MonoSink<B> sink = answered.get(i).sink();
+            if (came.error() == null) {
+                sink.success(came.answers().get(i));
+            } else {
+                sink.error(came.error());
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiterClosedException;
+import io.github.reactorratelimit.waiting.Pauses;
+import io.github.reactorratelimit.waiting.RemoteDesk;
+import io.github.reactorratelimit.waiting.RemoteLines;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import reactor.core.publisher.Mono;
+
+/** The keys of a limiter with a {@link ConcurrencyLimit} in Redis, and those who wait for them in this process. */
+final class ConcurrencyState implements LimiterState {
+
+    private final LimiterSettings settings;
+    private final ConcurrencyLimit limit;
+    private final Leases leases;
+    private final Signals signals;
+    private final RemoteLines lines;
+    private final Pauses pauses = new Pauses();
+
+    private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases, Signals signals) {
+        this.settings = settings;
+        this.limit = limit;
+        this.leases = leases;
+        this.signals = signals;
+        this.lines = new RemoteLines(settings);
+        signals.listen(new Ear());
+    }
+
+    static ConcurrencyState open(
+            LimiterSettings settings, StoreOptions options, ConcurrencyCalls calls, Signals signals) {
+        ConcurrencyLimit limit = (ConcurrencyLimit) settings.policy();
+        if (options.failureMode() instanceof FailureMode.Local local && !(local.policy() instanceof ConcurrencyLimit)) {
+            throw new IllegalArgumentException("share of a ConcurrencyLimit must be one too, was " + local.policy());
+        }
+        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), null);
+        return new ConcurrencyState(settings, limit, new Leases(settings, limit, calls, unavailability), signals);
+    }
+
+    private long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    LeaseKeeper keeper() {
+        return leases.keeper();
+    }
+
+    /** Only Redis knows. */
+    @Override
+    public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+        return false;
+    }
+
+    /** Who leaves before the answer comes gives back what it took. */
+    @Override
+    public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+        return answering(policy, () -> mustWait(key) ? denyInLine(key, permits) : takeOrDiscard(key, permits))
+                .doOnDiscard(Decision.class, this::giveBackUnused);
+    }
+
+    /** Not cancelled with its subscriber: a take that may have run must be known. */
+    private Mono<Decision> takeOrDiscard(String key, long permits) {
+        return Mono.create(
+                sink -> leases.take(this, key, permits, false).subscribe(sink::success, sink::error, sink::success));
+    }
+
+    private void giveBackUnused(Decision decision) {
+        decision.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit).subscribe());
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
+        return answering(policy, () -> mustWait(key) ? denyInLine(key, permits) : leases.look(key, permits));
+    }
+
+    private boolean mustWait(String key) {
+        return pauses.isPaused(key, now()) || lines.hasWaiters(key);
+    }
+
+    /** Behind those who wait here, or in a pause. */
+    private Mono<Decision> denyInLine(String key, long permits) {
+        return Mono.fromSupplier(() -> {
+            long pauseNanos = pauses.endOf(key) - now();
+            return deny(permits, pauses.isPaused(key, now()) ? pauseNanos : Decision.Quota.UNKNOWN);
+        });
+    }
+
+    private Decision deny(long permits, long retryAfterNanos) {
+        Decision.Quota quota = new Decision.Quota(limit.max(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(limit, permits, quota, retryAfterNanos);
+    }
+
+    @Override
+    public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return Mono.defer(() -> {
+            refuseOther(policy);
+            return lines.await(key, new KeyDesk(key), permits, maxWaitNanos);
+        });
+    }
+
+    /** On a thread that may run the subscriber's code: the connection's must not. */
+    private <T> Mono<T> answering(RateLimitPolicy policy, Supplier<Mono<T>> answer) {
+        return Mono.defer(() -> {
+                    refuseOther(policy);
+                    return lines.isClosed()
+                            ? Mono.<T>error(new RateLimiterClosedException(settings.name()))
+                            : answer.get();
+                })
+                .publishOn(settings.callbacks());
+    }
+
+    private void refuseOther(RateLimitPolicy policy) {
+        if (!policy.equals(limit)) {
+            throw new IllegalStateException("limiter '" + settings.name() + "' has " + limit
+                    + " and in Redis every key of it: use another limiter for " + policy);
+        }
+    }
+
+    @Override
+    public Mono<Void> reset(String key, RateLimitPolicy policy) {
+        return answering(
+                policy,
+                () -> leases.reset(key).doOnSuccess(done -> {
+                    pauses.end(key);
+                    lines.askAgain(key);
+                }));
+    }
+
+    @Override
+    public Mono<Void> refund(Debit debit) {
+        return giveBack(debit).publishOn(settings.callbacks());
+    }
+
+    private Mono<Void> giveBack(Debit debit) {
+        return leases.giveBack(debit).doOnSuccess(done -> lines.askAgain(debit.key()));
+    }
+
+    /** Holds for this process. */
+    @Override
+    public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+        return answering(
+                policy,
+                () -> Mono.<Void>fromRunnable(() -> {
+                    long now = now();
+                    long longest = Long.MAX_VALUE - Math.max(now, 0);
+                    boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
+                    pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
+                    lines.askAgain(key);
+                }));
+    }
+
+    /** There is nothing to carry: every key has the same policy. */
+    @Override
+    public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
+        return answering(to, Mono::empty);
+    }
+
+    /** Leases that are held stay, and are renewed until they are released. */
+    @Override
+    public Mono<Void> close() {
+        return lines.close().then(signals.close());
+    }
+
+    @Override
+    public boolean isClosed() {
+        return lines.isClosed();
+    }
+
+    /** What other processes gave back may be somebody's turn here. The script tells them, not this process. */
+    private final class Ear implements Signals.Listener {
+
+        @Override
+        public void heard(Signals.Kind kind, String subject) {
+            if (kind == Signals.Kind.FREED) {
+                lines.askAgain(subject);
+            }
+        }
+
+        @Override
+        public void reconnected() {
+            lines.askAgainAll();
+        }
+    }
+
+    /** One key, as the lines see it. */
+    private final class KeyDesk implements RemoteDesk {
+
+        private final String key;
+
+        KeyDesk(String key) {
+            this.key = key;
+        }
+
+        @Override
+        public long now() {
+            return ConcurrencyState.this.now();
+        }
+
+        @Override
+        public long pausedUntil() {
+            return pauses.endOf(key);
+        }
+
+        @Override
+        public Mono<Decision> ask(long permits) {
+            return leases.take(ConcurrencyState.this, key, permits, true);
+        }
+
+        @Override
+        public void refund(Debit debit) {
+            giveBack(debit).subscribe();
+        }
+
+        @Override
+        public Decision deny(long permits, long retryAfterNanos) {
+            return ConcurrencyState.this.deny(permits, retryAfterNanos);
+        }
+    }
+}

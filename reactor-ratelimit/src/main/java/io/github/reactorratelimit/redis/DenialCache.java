@@ -1,0 +1,178 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitPolicy;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Denials that are still true: asks of at least their cost are denied without a call, until Redis would
+ * allow what was denied, and at most for a second. A denial does not outlive what this process gives back or
+ * changes; what others give back is noticed after that second, or by a signal.
+ *
+ * <p>Keys share generations by their hash. {@link #forget} begins a new one, and a denial counts only in the
+ * generation that was read before its call: so what a call under way brings is forgotten too. A key that
+ * shares the generation asks once more than it had to.
+ */
+final class DenialCache {
+
+    static final int MAX_ENTRIES = 65_536;
+    static final long KEEP_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private static final int GENERATIONS = 4_096;
+
+    /** Entries that a denial examines when the cache is full: a constant, whatever the size. */
+    private static final int SWEPT_AT_A_TIME = 16;
+
+    private final int maxEntries;
+    private final Map<String, Denied> denials = new ConcurrentHashMap<>();
+    private final AtomicLongArray generations = new AtomicLongArray(GENERATIONS);
+    private final AtomicBoolean sweeping = new AtomicBoolean();
+
+    /** Where the sweep goes on; belongs to whoever set {@code sweeping}. */
+    private Iterator<Map.Entry<String, Denied>> sweep = denials.entrySet().iterator();
+
+    /**
+     * @param policy of the key
+     * @param part of the policy that denied
+     * @param untilNanos counted from before the call was sent, so never later than Redis would allow it
+     * @param retryAtNanos when the caller that was denied will come back, as is the next
+     * @param resetAtNanos {@link Decision.Quota#UNKNOWN} if nobody can know
+     */
+    private record Denied(
+            long generation,
+            RateLimitPolicy policy,
+            RateLimitPolicy part,
+            long permits,
+            long remaining,
+            long untilNanos,
+            long retryAtNanos,
+            long resetAtNanos) {}
+
+    DenialCache() {
+        this(MAX_ENTRIES);
+    }
+
+    DenialCache(int maxEntries) {
+        this.maxEntries = maxEntries;
+    }
+
+    /** To be read before a call is sent. */
+    long generation(String key) {
+        return generations.get(slot(key));
+    }
+
+    /** Denies {@code permits} if it is known that Redis would deny {@code asked} of them, else null. */
+    @Nullable
+    Decision find(String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
+        Denied denied = denials.get(key);
+        if (denied == null) {
+            return null;
+        }
+        if (denied.untilNanos() - nowNanos <= 0 || denied.generation() != generation(key)) {
+            denials.remove(key, denied);
+            return null;
+        }
+        if (asked < denied.permits() || !isSame(policy, denied.policy())) {
+            return null;
+        }
+        long resetAfter = denied.resetAtNanos() == Decision.Quota.UNKNOWN
+                ? Decision.Quota.UNKNOWN
+                : Math.max(1, denied.resetAtNanos() - nowNanos);
+        return Decision.deny(
+                denied.part(),
+                permits,
+                new Decision.Quota(denied.part().capacity(), denied.remaining(), resetAfter),
+                Math.max(1, denied.retryAtNanos() - nowNanos));
+    }
+
+    private static boolean isSame(RateLimitPolicy policy, RateLimitPolicy other) {
+        return policy == other || policy.equals(other);
+    }
+
+    /**
+     * What Redis decided; a denial is kept, and what was allowed ends a dearer denial, whose time has changed.
+     *
+     * @param generation read before the call was sent, at {@code sentNanos}
+     */
+    void learn(String key, RateLimitPolicy policy, Decision decided, long generation, long sentNanos, long nowNanos) {
+        if (decided.allowed()) {
+            if (denials.containsKey(key)) {
+                denials.remove(key);
+            }
+            return;
+        }
+        Duration retryAfter = decided.retryAfter().orElse(null);
+        if (retryAfter == null || policy instanceof ConcurrencyLimit) {
+            return;
+        }
+        long waitNanos = retryAfter.toNanos();
+        Denied denied = new Denied(
+                generation,
+                policy,
+                decided.policy(),
+                decided.permits(),
+                decided.remaining(),
+                nowNanos + Math.min(KEEP_NANOS, waitNanos - (nowNanos - sentNanos)),
+                nowNanos + waitNanos,
+                decided.resetAfter().map(reset -> nowNanos + reset.toNanos()).orElse(Decision.Quota.UNKNOWN));
+        if (denied.untilNanos() - nowNanos > 0 && generation == generation(key) && hasRoom(key, nowNanos)) {
+            denials.put(key, denied);
+        }
+    }
+
+    /** The key may have more than was denied: forgets what is known, and what calls under way will say. */
+    void forget(String key) {
+        generations.incrementAndGet(slot(key));
+        if (denials.containsKey(key)) {
+            denials.remove(key);
+        }
+    }
+
+    /** {@link #forget} for every key. */
+    void forgetAll() {
+        for (int slot = 0; slot < GENERATIONS; slot++) {
+            generations.incrementAndGet(slot);
+        }
+        denials.clear();
+    }
+
+    int size() {
+        return denials.size();
+    }
+
+    private boolean hasRoom(String key, long nowNanos) {
+        if (denials.size() < maxEntries || denials.containsKey(key)) {
+            return true;
+        }
+        sweepSome(nowNanos);
+        return denials.size() < maxEntries;
+    }
+
+    private void sweepSome(long nowNanos) {
+        if (!sweeping.compareAndSet(false, true)) {
+            return;
+        }
+        if (!sweep.hasNext()) {
+            sweep = denials.entrySet().iterator();
+        }
+        for (int i = 0; i < SWEPT_AT_A_TIME && sweep.hasNext(); i++) {
+            Map.Entry<String, Denied> entry = sweep.next();
+            if (entry.getValue().untilNanos() - nowNanos <= 0) {
+                denials.remove(entry.getKey(), entry.getValue());
+            }
+        }
+        sweeping.set(false);
+    }
+
+    private static int slot(String key) {
+        int hash = key.hashCode() * 0x9E3779B9;
+        return hash >>> 20;
+    }
+}

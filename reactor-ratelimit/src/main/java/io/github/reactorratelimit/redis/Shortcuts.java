@@ -1,0 +1,140 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitPolicy;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/** What this process can answer without a call: permits that were leased, and denials that are known. */
+final class Shortcuts {
+
+    private final LimiterSettings settings;
+    private final RedisCalls calls;
+    private final RedisState state;
+    private final @Nullable DenialCache denials;
+    private final @Nullable Purses purses;
+
+    Shortcuts(LimiterSettings settings, RedisCalls calls, RedisState state, StoreOptions options) {
+        this.settings = settings;
+        this.calls = calls;
+        this.state = state;
+        this.denials = options.denialCache() ? new DenialCache() : null;
+        this.purses = options.leaseTime() == null
+                ? null
+                : new Purses(settings, calls, new RedisTill(), state, options.leaseTime());
+    }
+
+    private long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    boolean leases() {
+        return purses != null;
+    }
+
+    /** Spends leased permits, without allocating. */
+    boolean spendNow(String key, RateLimitPolicy policy, long permits) {
+        return purses != null && purses.spendNow(key, policy, permits);
+    }
+
+    /** Spends leased permits; null if they are not here. */
+    @Nullable
+    Decision spend(String key, RateLimitPolicy policy, long permits) {
+        return purses == null ? null : purses.spend(key, policy, permits);
+    }
+
+    /** Spends leased permits, or denies what is known to be denied; null if only Redis knows. */
+    @Nullable
+    Decision decide(String key, RateLimitPolicy policy, long permits) {
+        Decision leased = spend(key, policy, permits);
+        if (leased != null || denials == null) {
+            return leased;
+        }
+        long missing = purses == null ? permits : permits - purses.left(key, policy);
+        return denials.find(key, policy, permits, missing, now());
+    }
+
+    /** What is here and what Redis has. */
+    Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
+        return purses == null
+                ? calls.decide(state, key, policy, Ask.look(permits))
+                : purses.look(key, policy, permits, ask -> calls.decide(state, key, policy, ask));
+    }
+
+    /** Takes in Redis, and some ahead where that is worth it. */
+    Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
+        return purses == null ? takeInRedis(key, policy, permits) : purses.take(key, policy, permits);
+    }
+
+    private Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
+        Mono<Decision> decided = calls.decide(state, key, policy, Ask.take(permits));
+        if (denials == null) {
+            return decided;
+        }
+        return Mono.defer(() -> {
+            long generation = denials.generation(key);
+            long sent = now();
+            return decided.doOnNext(decision -> denials.learn(key, policy, decision, generation, sent, now()));
+        });
+    }
+
+    /** The key may have more than was known: before anybody hears of it, and also if the call is given up but ran. */
+    <T> Mono<T> changing(String key, Mono<T> change) {
+        return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
+    }
+
+    /** Denials of a key may be true no more, because others changed it. */
+    void forget(String key) {
+        if (denials != null) {
+            denials.forget(key);
+        }
+    }
+
+    /** {@link #forget} for every key. */
+    void forgetAll() {
+        if (denials != null) {
+            denials.forgetAll();
+        }
+    }
+
+    /** What was leased of a key was debited from a state that is no more. */
+    void drop(String key) {
+        if (purses != null) {
+            purses.drop(key);
+        }
+    }
+
+    /** What was leased of a key goes back. */
+    void giveBack(String key) {
+        if (purses != null) {
+            purses.giveBackAll(key);
+        }
+    }
+
+    /** Keys that are leased now, or may be soon. */
+    int leasedKeys() {
+        return purses == null ? 0 : purses.size();
+    }
+
+    /** Gives back all that was leased. */
+    Mono<Void> close() {
+        return purses == null ? Mono.empty() : purses.close();
+    }
+
+    /** Redis, as the purses see it. */
+    private final class RedisTill implements Purses.Till {
+
+        @Override
+        public Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
+            return takeInRedis(key, policy, permits);
+        }
+
+        @Override
+        public Mono<Void> giveBack(Debit unspent) {
+            return state.giveBack(unspent, () -> {});
+        }
+    }
+}

@@ -1,0 +1,25 @@
+-- selftest.lua: tries every command that the scripts use, on keys of its own that it deletes again.
+-- KEYS[1] a key for strings    KEYS[2] a key for lists, both in one slot
+-- returns { command, error, command, error, ... } of the commands that failed; nothing if all is well
+
+local failed = {}
+
+local function try(name, ...)
+  local reply = redis.pcall(name, ...)
+  if type(reply) == 'table' and reply.err then
+    failed[#failed + 1] = name
+    failed[#failed + 1] = reply.err
+  end
+end
+
+try('TIME')
+try('SET', KEYS[1], '1', 'PX', '1000')
+try('GET', KEYS[1])
+try('PEXPIRE', KEYS[1], '1000')
+try('RPUSH', KEYS[2], '1')
+try('PEXPIRE', KEYS[2], '1000')
+try('LLEN', KEYS[2])
+try('LRANGE', KEYS[2], '0', '0')
+try('LTRIM', KEYS[2], '0', '0')
+try('DEL', KEYS[1], KEYS[2])
+return failed

@@ -1,0 +1,225 @@
+package io.github.reactorratelimit.redis;
+
+import static io.github.reactorratelimit.RateLimiter.ask;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.JointDecision;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.Policies;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiter.Ask;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.redis.server.Cluster;
+import io.github.reactorratelimit.redis.server.CommandCount;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.redis.server.Topology;
+import io.github.reactorratelimit.testing.Seeds;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import java.time.Duration;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Several limits at once, in one call where they share a slot. */
+@ExtendWith(RedisExtension.class)
+class JointTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration LONG = Duration.ofDays(100);
+
+    /** None of them recovers during a test. */
+    private static final List<RateLimitPolicy> POLICIES = List.of(
+            TokenBucket.of(40, LONG),
+            FixedWindow.of(50, Duration.ofDays(200)),
+            SlidingWindowLog.of(45, LONG),
+            SlidingWindowCounter.of(60, Duration.ofDays(200)),
+            Gcra.of(55, LONG),
+            FixedWindow.monthly(52, ZoneId.of("Asia/Tokyo")),
+            TokenBucket.of(48, LONG).stepwise(),
+            Policies.all(TokenBucket.of(42, LONG), SlidingWindowLog.of(44, LONG)));
+
+    private static RateLimiter limiter(RedisStore store, RateLimitPolicy policy) {
+        return RateLimiter.builder(policy)
+                .name("joint-" + UUID.randomUUID())
+                .store(store.withDeadline(PATIENCE))
+                .build();
+    }
+
+    private static JointDecision together(List<Ask> asks) {
+        return RateLimiter.acquireAll(asks).block(PATIENCE);
+    }
+
+    /** The ordered way, by hand. */
+    private static JointDecision oneByOne(List<Ask> asks) {
+        List<Decision> decisions = new ArrayList<>();
+        for (Ask ask : asks) {
+            decisions.add(ask.limiter().tryAcquire(ask.key(), ask.permits()).block(PATIENCE));
+            if (!decisions.get(decisions.size() - 1).allowed()) {
+                for (int i = 0; i < decisions.size(); i++) {
+                    asks.get(i).limiter().refund(decisions.get(i)).block(PATIENCE);
+                }
+                break;
+            }
+        }
+        return new JointDecision(decisions);
+    }
+
+    private static void decideAlike(RedisStore store, Topology servers) {
+        SplittableRandom random = new SplittableRandom(Seeds.of("jointly and one by one"));
+        List<RateLimiter> joint =
+                POLICIES.stream().map(policy -> limiter(store, policy)).toList();
+        List<RateLimiter> single =
+                POLICIES.stream().map(policy -> limiter(store, policy)).toList();
+        CommandCount count = CommandCount.on(servers);
+        int allowed = 0;
+        int rounds = 300;
+        long calls = 0;
+        for (int i = 0; i < rounds; i++) {
+            List<Ask> left = new ArrayList<>();
+            List<Ask> right = new ArrayList<>();
+            for (int j = random.nextInt(2); j < POLICIES.size(); j += 1 + random.nextInt(3)) {
+                String key = "k" + random.nextInt(3);
+                long permits = 1 + random.nextInt(3);
+                left.add(new Ask(joint.get(j), key, permits));
+                right.add(new Ask(single.get(j), key, permits));
+            }
+            long before = count.scripts();
+            JointDecision one = together(left);
+            calls += count.scripts() - before;
+            JointDecision other = oneByOne(right);
+            assertThat(shape(one)).as("round %d", i).isEqualTo(shape(other));
+            allowed += one.allowed() ? 1 : 0;
+        }
+        System.out.printf("jointly: %d rounds, %d allowed, %d calls%n", rounds, allowed, calls);
+        assertThat(allowed).isBetween(rounds / 10, rounds * 9 / 10);
+        assertThat(calls).isLessThan(rounds + 200);
+    }
+
+    private static List<List<Object>> shape(JointDecision joint) {
+        return joint.decisions().stream()
+                .<List<Object>>map(decision ->
+                        List.of(decision.allowed(), decision.remaining(), decision.policy(), decision.permits()))
+                .toList();
+    }
+
+    @Test
+    void decidesAsOneByOneOnAStandaloneServer(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            decideAlike(RedisStore.of(connection), server);
+        }
+    }
+
+    @Test
+    void decidesAsOneByOneOnAClusterWithATag(Cluster cluster) {
+        try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
+            decideAlike(RedisStore.of(connection).withHashTag("{joint}:" + UUID.randomUUID()), cluster);
+        }
+    }
+
+    @Test
+    void withoutATagOnAClusterTheyAreAskedOneByOne(Cluster cluster) {
+        try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
+            RateLimiter second = limiter(store, TokenBucket.of(1, LONG));
+            assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
+                    .isTrue();
+            assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
+                    .isFalse();
+            assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void deniedByOneIsOneCallAndCostsNothing(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
+            RateLimiter second = limiter(store, new LeakyBucket(1, Duration.ofDays(30), 5));
+            List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
+            JointDecision taken = together(asks);
+            CommandCount count = CommandCount.on(server);
+            JointDecision denied = together(asks);
+            assertThat(count.scripts()).isEqualTo(1);
+            assertThat(denied.allowed()).isFalse();
+            assertThat(denied.decisions()).hasSize(2);
+            first.refund(denied.decisions().get(0)).block(PATIENCE);
+            assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(4);
+            first.refund(taken.decisions().get(0)).block(PATIENCE);
+            assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(5);
+        }
+    }
+
+    @Test
+    void pausedKeyDeniesAll(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            RateLimiter first = limiter(store, SlidingWindowLog.of(5, LONG));
+            RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
+            List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
+            second.pause("b", Duration.ofHours(1)).block(PATIENCE);
+            JointDecision denied = together(asks);
+            assertThat(denied.allowed()).isFalse();
+            assertThat(denied.binding().retryAfter().orElseThrow()).isGreaterThan(Duration.ofMinutes(50));
+            assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(5);
+            second.pause("b", Duration.ZERO).block(PATIENCE);
+            assertThat(together(asks).allowed()).isTrue();
+        }
+    }
+
+    @Test
+    void sameKeyTwiceIsTakenTwice(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RateLimiter limiter = limiter(RedisStore.of(connection), TokenBucket.of(3, LONG));
+            List<Ask> asks = List.of(ask(limiter, "a"), ask(limiter, "a"));
+            assertThat(together(asks).allowed()).isTrue();
+            assertThat(together(asks).allowed()).isFalse();
+            assertThat(limiter.peek("a").block(PATIENCE).remaining()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void whoLeavesBeforeTheAnswerComesKeepsNothing(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            RateLimiter first = limiter(store, FixedWindow.of(1_000, Duration.ofDays(200)));
+            RateLimiter second = limiter(store, FixedWindow.of(1_000, Duration.ofDays(200)));
+            for (int i = 0; i < 100; i++) {
+                RateLimiter.acquireAll(List.of(ask(first, "a"), ask(second, "b")))
+                        .subscribe()
+                        .dispose();
+            }
+            Await.until(
+                    "all permits back",
+                    () -> first.peek("a").block(PATIENCE).remaining() == 1_000
+                            && second.peek("b").block(PATIENCE).remaining() == 1_000);
+        }
+    }
+
+    @Test
+    void corruptStateOfOneIsAnErrorAndTheOthersStay(Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RedisStore store = RedisStore.of(connection);
+            RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
+            RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
+            connection.sync().set("ratelimit:{" + second.name() + ":b}:b", "abc");
+            assertThatThrownBy(() -> together(List.of(ask(first, "a"), ask(second, "b"))))
+                    .isInstanceOf(RedisCorruptStateException.class);
+            assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(5);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.redis.server.FaultProxy;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What is given out by the local share of a limit while Redis is away is charged to Redis when it is back. */
+@ExtendWith(RedisExtension.class)
+class LocalChargeTest {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+    private static final RateLimitPolicy POLICY = TokenBucket.of(100, Duration.ofDays(1));
+
+    private final AtomicLong lost = new AtomicLong();
+    private final FaultProxy proxy;
+    private final RedisClient client;
+    private final StatefulRedisConnection<String, String> faulty;
+    private final StatefulRedisConnection<String, String> direct;
+    private final RateLimiter limiter;
+    private final RateLimiter reader;
+
+    LocalChargeTest(Standalone redis) {
+        proxy = FaultProxy.before(redis.uri());
+        client = RedisClient.create(proxy.uri());
+        client.setOptions(ClientOptions.builder()
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .build());
+        faulty = client.connect();
+        direct = redis.connect();
+        String name = "charge-" + UUID.randomUUID();
+        RateLimitRecorder recorder = new RateLimitRecorder() {
+            @Override
+            public void chargeLost(long permits) {
+                lost.addAndGet(permits);
+            }
+        };
+        limiter = RateLimiter.builder(POLICY)
+                .name(name)
+                .recorder(recorder)
+                .store(RedisStore.of(faulty)
+                        .withDeadline(ofMillis(100))
+                        .whenUnavailable(FailureMode.local(POLICY.share(5))))
+                .build();
+        reader = RateLimiter.builder(POLICY)
+                .name(name)
+                .store(RedisStore.of(direct).withDeadline(PATIENCE))
+                .build();
+    }
+
+    @AfterEach
+    void disconnect() {
+        faulty.close();
+        direct.close();
+        client.shutdown(Duration.ZERO, ofSeconds(1));
+        proxy.close();
+    }
+
+    private void spendWhileAway(int permits) {
+        proxy.blackHole();
+        for (int i = 0; i < permits; i++) {
+            Decision decision = limiter.tryAcquire("k").block(PATIENCE);
+            assertThat(decision.allowed() && decision.degraded()).isTrue();
+            limiter.peek("k").block(PATIENCE);
+            limiter.refund(decision).block(PATIENCE);
+        }
+    }
+
+    private void comeBack() {
+        proxy.pass();
+        Await.until("Redis answers", () -> !limiter.peek("k").block(PATIENCE).degraded());
+    }
+
+    private long remaining() {
+        return reader.peek("k").block(PATIENCE).remaining();
+    }
+
+    @Test
+    void whatWasGivenOutWhileRedisWasAwayIsChargedOnce() {
+        spendWhileAway(7);
+        comeBack();
+        Await.until("7 are charged", () -> remaining() == 93);
+        spendWhileAway(2);
+        comeBack();
+        Await.until("2 are charged", () -> remaining() == 91);
+        for (int i = 0; i < 10; i++) {
+            limiter.peek("k").block(PATIENCE);
+        }
+        assertThat(remaining()).isEqualTo(91);
+        assertThat(lost).hasValue(0);
+    }
+
+    @Test
+    void shareEndsWithTheLimiter() {
+        spendWhileAway(1);
+        limiter.close().block(PATIENCE);
+        assertThat(limiter.isDisposed()).isTrue();
+    }
+}
