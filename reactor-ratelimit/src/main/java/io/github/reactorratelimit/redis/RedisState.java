@@ -120,7 +120,8 @@ final class RedisState implements JointState {
         return orLocal(look, () -> unavailability.look(key, policy, permits)).map(seen -> {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
-            return Decision.deny(seen.policy(), permits, nothingAtOnce, alone);
+            Decision denied = Decision.deny(seen.policy(), permits, nothingAtOnce, alone);
+            return seen.degraded() ? denied.asDegraded() : denied;
         });
     }
 

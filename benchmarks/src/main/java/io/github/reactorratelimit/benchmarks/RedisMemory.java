@@ -1,0 +1,160 @@
+package io.github.reactorratelimit.benchmarks;
+
+import io.github.bucket4j.Bucket;
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.distributed.ExpirationAfterWriteStrategy;
+import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.RedisStore;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.redisson.Redisson;
+import org.redisson.api.RRateLimiter;
+import org.redisson.api.RateType;
+import org.redisson.api.RedissonClient;
+import org.redisson.config.Config;
+
+/**
+ * Memory per key in Redis, by {@code MEMORY USAGE}, for a limit of 100 per minute: ours and those of Bucket4j, Redisson and
+ * Spring Cloud Gateway. Run it with {@code mvn -q -pl benchmarks -am spring-boot:run
+ * -Dspring-boot.run.main-class=io.github.reactorratelimit.benchmarks.RedisMemory}.
+ */
+public final class RedisMemory {
+
+    private static final int LIMIT = 100;
+    private static final Duration PERIOD = Duration.ofMinutes(1);
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final String KEY = "customer-4711";
+    private static final String GATEWAY_SCRIPT = "/META-INF/scripts/request_rate_limiter.lua";
+
+    private final RedisCommands<String, String> redis;
+
+    private RedisMemory(RedisCommands<String, String> redis) {
+        this.redis = redis;
+    }
+
+    /** Prints the table. */
+    public static void main(String[] arguments) throws IOException {
+        try (RedisProcess server = RedisProcess.start()) {
+            RedisClient client = RedisClient.create(server.uri());
+            try (StatefulRedisConnection<String, String> connection = connect(client)) {
+                new RedisMemory(connection.sync()).run(connection, client, server.uri());
+            } finally {
+                client.shutdown(Duration.ZERO, PATIENCE);
+            }
+        }
+    }
+
+    private static StatefulRedisConnection<String, String> connect(RedisClient client) {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return client.connect();
+            } catch (RedisConnectionException notYet) {
+                if (attempt == 100) {
+                    throw notYet;
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
+            }
+        }
+    }
+
+    private void run(StatefulRedisConnection<String, String> connection, RedisClient client, RedisURI uri)
+            throws IOException {
+        System.out.printf("%n%d per %s, key \"%s\"%n", LIMIT, PERIOD, KEY);
+        System.out.printf("%-44s %6s %15s %18s%n", "bytes in Redis", "keys", "after 1 permit", "after 100 permits");
+        List<RateLimitPolicy> policies = List.of(
+                TokenBucket.of(LIMIT, PERIOD),
+                Gcra.of(LIMIT, PERIOD),
+                LeakyBucket.of(LIMIT, PERIOD),
+                FixedWindow.of(LIMIT, PERIOD),
+                SlidingWindowCounter.of(LIMIT, PERIOD),
+                SlidingWindowLog.of(LIMIT, PERIOD));
+        for (RateLimitPolicy policy : policies) {
+            RateLimiter limiter = RateLimiter.builder(policy)
+                    .name("api")
+                    .store(RedisStore.of(connection).withDeadline(PATIENCE))
+                    .build();
+            measure(
+                    "reactor-ratelimit " + policy.getClass().getSimpleName(),
+                    () -> limiter.tryAcquire(KEY).block(PATIENCE));
+        }
+        bucket4j(client);
+        redisson(uri);
+        gateway();
+    }
+
+    private void bucket4j(RedisClient client) {
+        Bucket bucket = Bucket4jLettuce.casBasedBuilder(client)
+                .expirationAfterWrite(ExpirationAfterWriteStrategy.basedOnTimeForRefillingBucketUpToMax(PERIOD))
+                .build()
+                .builder()
+                .build(
+                        ("api:" + KEY).getBytes(StandardCharsets.UTF_8),
+                        () -> BucketConfiguration.builder()
+                                .addLimit(limit -> limit.capacity(LIMIT).refillGreedy(LIMIT, PERIOD))
+                                .build());
+        measure("Bucket4j, bucket4j-lettuce", () -> bucket.tryConsume(1));
+    }
+
+    private void redisson(RedisURI uri) {
+        Config config = new Config();
+        config.useSingleServer().setAddress("redis://" + uri.getHost() + ":" + uri.getPort());
+        RedissonClient redisson = Redisson.create(config);
+        try {
+            RRateLimiter limiter = redisson.getRateLimiter("api:" + KEY);
+            limiter.trySetRate(RateType.OVERALL, LIMIT, PERIOD);
+            measure("Redisson RRateLimiter", limiter::tryAcquire);
+        } finally {
+            redisson.shutdown();
+        }
+    }
+
+    /** Its script from its jar; the keys as its RedisRateLimiter names them. It counts in whole seconds: 2 per second, 100 at most. */
+    private void gateway() throws IOException {
+        String script;
+        try (InputStream in = RedisMemory.class.getResourceAsStream(GATEWAY_SCRIPT)) {
+            if (in == null) {
+                throw new IllegalStateException("resource " + GATEWAY_SCRIPT + " is missing");
+            }
+            script = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+        }
+        String prefix = "request_rate_limiter.{api." + KEY + "}.";
+        String[] keys = {prefix + "tokens", prefix + "timestamp"};
+        measure(
+                "Spring Cloud Gateway RedisRateLimiter",
+                () -> redis.<List<Object>>eval(
+                        script, ScriptOutputType.MULTI, keys, "2", Integer.toString(LIMIT), "", "1"));
+    }
+
+    private void measure(String name, Runnable permit) {
+        permit.run();
+        long first = bytes();
+        for (int i = 1; i < LIMIT; i++) {
+            permit.run();
+        }
+        System.out.printf("%-44s %6d %15d %18d%n", name, redis.dbsize(), first, bytes());
+        redis.flushall();
+    }
+
+    private long bytes() {
+        return redis.keys("*").stream().mapToLong(redis::memoryUsage).sum();
+    }
+}
