@@ -100,10 +100,8 @@ final class BookedLine extends Line {
         lane.join(newcomer);
         if (waiters.size() > lines.maxWaiters()) {
             deny(newcomer, now, Algorithm.UNKNOWN);
-        } else if (unbooked.isEmpty()) {
-            wish(newcomer, newcomer.permits, newcomer.notAfter, now);
         } else {
-            wait(newcomer);
+            wish(newcomer, newcomer.permits, newcomer.notAfter, now);
         }
     }
 
