@@ -21,6 +21,8 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class RedisScript {
 
+    private static final String EVALUATE = "evaluate.lua";
+
     private static final Map<Set<ScriptAlgorithm>, RedisScript> SCRIPTS = new ConcurrentHashMap<>();
     private static final Map<Set<ScriptAlgorithm>, RedisScript> JOINT_SCRIPTS = new ConcurrentHashMap<>();
 
@@ -36,7 +38,7 @@ final class RedisScript {
 
     static RedisScript of(Collection<ScriptAlgorithm> algorithms) {
         Set<ScriptAlgorithm> needed = Collections.unmodifiableSet(EnumSet.copyOf(algorithms));
-        return SCRIPTS.computeIfAbsent(needed, set -> assemble(set, "evaluate.lua"));
+        return SCRIPTS.computeIfAbsent(needed, set -> assemble(set, EVALUATE));
     }
 
     /** For several keys at once. */
@@ -84,7 +86,15 @@ final class RedisScript {
         files.add(main);
         StringBuilder text = new StringBuilder();
         files.forEach(file -> text.append(read(file)).append('\n'));
-        return new RedisScript(text.toString(), algorithms.stream().anyMatch(ScriptAlgorithm::isMetered));
+        boolean hasShortWay = algorithms.equals(Set.of(ScriptAlgorithm.GCRA)) && main.equals(EVALUATE);
+        return new RedisScript(
+                hasShortWay ? withShortWay(text) : text.toString(),
+                algorithms.stream().anyMatch(ScriptAlgorithm::isMetered));
+    }
+
+    private static String withShortWay(CharSequence whole) {
+        return read("fast_gcra.lua") + "\nlocal function whole()\n" + whole
+                + "\nend\nreturn take_the_short_way() or whole()\n";
     }
 
     private static String read(String file) {

@@ -73,16 +73,16 @@ local function add_free(reserved, added)
   end
 end
 
--- The first free slot that is large enough, nil if there is none in time. What is left of one of a bucket stays
+-- The first free slot that is large enough, nil if there is none in time; a pause has moved them behind its end. What is left of one of a bucket stays
 -- free at the same time; of one of a queue it is lost, because its time would lie between two ticks.
-local function take_free(policy, reserved, from, latest, permits)
+local function take_free(policy, reserved, latest, permits)
   for i = 1, #reserved.free do
     local slot = reserved.free[i]
     local at = slot.base + notes.shift
     if at > latest then
       return nil
     end
-    if at >= from and slot.permits >= permits then
+    if slot.permits >= permits then
       local rest = slot.permits - permits
       if rest > 0 and not policy.queues then
         reserved.free[i] = { base = slot.base, permits = rest }
@@ -135,7 +135,7 @@ function level.reserve(policy, state, now, permits, from, most_wait)
     local reserved = copy(state.reserved)
     load_free(reserved, now)
     state = { at = state.at, parts = state.parts, reserved = reserved }
-    local slot = take_free(policy, reserved, from, now + most_wait, permits)
+    local slot = take_free(policy, reserved, now + most_wait, permits)
     if slot then
       return slot - now, state
     end

@@ -246,10 +246,23 @@ class ReservationScriptTest {
         long before = last.key().generation();
         ask(Ask.reset());
         assertThat(last.key().generation()).isEqualTo(before + 1);
-        ask(Ask.free(1, START + 100_000, before));
 
         assertThat(reserve(1)).isZero();
         assertThat(reserve(1)).isEqualTo(100_000);
+        ask(Ask.free(1, START + 100_000, before));
+        assertThat(reserve(1))
+                .as("behind the new slot, which is not the old one")
+                .isEqualTo(200_000);
+    }
+
+    @Test
+    void slotAtTheTailThatHasPassedIsLost() {
+        reserve(1);
+        reserve(3);
+        now += 150_000;
+        free(3, 100_000);
+
+        assertThat(reserve(1)).isEqualTo(400_000);
     }
 
     @Test
