@@ -199,6 +199,8 @@ final class RedisState implements JointState {
                     shortcuts.giveBack(key);
                     return shortcuts
                             .changing(key, calls.ask(key, policy, Ask.pause(micros)))
+                            // A batch that was under way has come before this answer.
+                            .doOnTerminate(() -> shortcuts.giveBack(key))
                             .doOnNext(done -> {
                                 lines.changed(key);
                                 signals.publish(Signals.Kind.PAUSED, key);

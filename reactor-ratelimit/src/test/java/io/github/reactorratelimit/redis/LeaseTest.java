@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
@@ -183,7 +184,20 @@ class LeaseTest {
         limiter.pause("k", ofHours(1)).block(PATIENCE);
         assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
         assertThat(ask(1).allowed()).isFalse();
+        plain.pause("k", ZERO).block(PATIENCE);
         Await.until("all are back", () -> debited() == 2);
+    }
+
+    @Test
+    void batchUnderWayWhenAKeyIsPausedGoesBackToo() {
+        lease();
+        assertThat(limiter.tryAcquireNow("k", 4))
+                .as("after which a batch is asked for")
+                .isTrue();
+        limiter.pause("k", ofHours(1)).block(PATIENCE);
+        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        plain.pause("k", ZERO).block(PATIENCE);
+        Await.until("all are back", () -> debited() == 6);
     }
 
     @Test
