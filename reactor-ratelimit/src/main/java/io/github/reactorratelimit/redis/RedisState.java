@@ -90,11 +90,21 @@ final class RedisState implements JointState {
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
         return answering(() -> lines.hasUnknownWaiters(key)
                 ? denyInLine(key, policy, permits)
-                : orLocal(shortcuts.look(key, policy, permits), () -> unavailability.look(key, policy, permits)));
+                : orLocal(look(key, policy, permits), () -> unavailability.look(key, policy, permits)));
+    }
+
+    /** Where somebody waits what is here is nobody else's. */
+    private Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
+        return lines.hasWaiters(key)
+                ? calls.decide(this, key, policy, Ask.look(permits))
+                : shortcuts.look(key, policy, permits);
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        return orLocal(shortcuts.take(key, policy, permits), () -> unavailability.decide(key, policy, permits));
+        Mono<Decision> taken = lines.hasWaiters(key)
+                ? shortcuts.takeInRedis(key, policy, permits)
+                : shortcuts.take(key, policy, permits);
+        return orLocal(taken, () -> unavailability.decide(key, policy, permits));
     }
 
     private Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
@@ -133,7 +143,9 @@ final class RedisState implements JointState {
         });
     }
 
+    /** What is here is not enough; it goes back, and so the turn comes as early as it can. */
     private Mono<Decision> awaitTurn(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        shortcuts.giveBack(key);
         return calls.reserves(policy)
                 ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
                 : lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
@@ -199,6 +211,8 @@ final class RedisState implements JointState {
                     shortcuts.giveBack(key);
                     return shortcuts
                             .changing(key, calls.ask(key, policy, Ask.pause(micros)))
+                            // A batch that was under way has come before this answer.
+                            .doOnTerminate(() -> shortcuts.giveBack(key))
                             .doOnNext(done -> {
                                 lines.changed(key);
                                 signals.publish(Signals.Kind.PAUSED, key);

@@ -107,7 +107,7 @@ final class SelfTester {
         RedisKeys keys = new RedisKeys(prefix, "self-test");
         for (; ; ) {
             String name = Long.toHexString(ThreadLocalRandom.current().nextLong());
-            String[] candidates = keys.of(name, List.of("string", "list"));
+            String[] candidates = keys.of(name, List.of("string", "list", "sorted-set"));
             if (isHere.test(candidates[0])) {
                 return candidates;
             }

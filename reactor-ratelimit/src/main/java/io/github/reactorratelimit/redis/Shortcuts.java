@@ -69,7 +69,8 @@ final class Shortcuts {
         return purses == null ? takeInRedis(key, policy, permits) : purses.take(key, policy, permits);
     }
 
-    private Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
+    /** Takes in Redis, whatever is here. */
+    Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> decided = calls.decide(state, key, policy, Ask.take(permits));
         if (denials == null) {
             return decided;

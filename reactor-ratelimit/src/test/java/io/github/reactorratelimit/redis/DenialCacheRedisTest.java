@@ -7,7 +7,6 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
@@ -102,7 +101,7 @@ class DenialCacheRedisTest {
     }
 
     @Test
-    void refundResetAndEndOfPauseAreNoticedAtOnce() {
+    void refundResetAndPauseAreNoticedAtOnce() {
         RateLimiter limiter = limiter(store());
         Decision all = ask(limiter, 5);
         assertThat(ask(limiter, 1).allowed()).isFalse();
@@ -115,11 +114,26 @@ class DenialCacheRedisTest {
         assertThat(ask(limiter, 5).allowed()).isTrue();
         assertThat(ask(limiter, 1).allowed()).isFalse();
 
-        CommandCount count = CommandCount.on(redis);
-        limiter.pause("k", ofSeconds(1)).block(PATIENCE);
-        limiter.pause("k", ZERO).block(PATIENCE);
+        limiter.pause("k", ofHours(9)).block(PATIENCE);
+        assertThat(ask(limiter, 1).retryAfter().orElseThrow()).isGreaterThan(ofHours(8));
+    }
+
+    @Test
+    void denialOfAPausedKeyIsKnownAndItsEndIsNoticedAtOnce() {
+        RateLimiter limiter = limiter(store());
         ask(limiter, 1);
-        assertThat(count.scripts()).isEqualTo(1);
+        CommandCount count = CommandCount.on(redis);
+        limiter.pause("k", ofHours(1)).block(PATIENCE);
+        for (int i = 0; i < 10; i++) {
+            Decision paused = ask(limiter, 1);
+            assertThat(paused.allowed()).isFalse();
+            assertThat(paused.remaining()).isZero();
+        }
+        assertThat(count.scripts()).as("the pause and one ask").isEqualTo(2);
+
+        limiter.pause("k", ZERO).block(PATIENCE);
+        assertThat(ask(limiter, 4).allowed()).isTrue();
+        assertThat(count.scripts()).isEqualTo(4);
     }
 
     @Test
@@ -133,7 +147,7 @@ class DenialCacheRedisTest {
                 .build();
         ask(limiter, 5);
         assertThat(ask(limiter, 1).allowed()).isFalse();
-        plan.set(FixedWindow.of(8, ofHours(8)).fromFirstRequest());
+        plan.set(TokenBucket.of(8, ofHours(8)));
         clock.advance(ofMillis(1));
         assertThat(ask(limiter, 3).allowed()).isTrue();
         assertThat(ask(limiter, 1).allowed()).isFalse();
@@ -141,7 +155,7 @@ class DenialCacheRedisTest {
         clock.advance(ofMillis(1));
         CommandCount count = CommandCount.on(redis);
         assertThat(ask(limiter, 1).allowed()).isFalse();
-        assertThat(count.scripts()).as("look, charge, reset and the ask itself").isEqualTo(4);
+        assertThat(count.scripts()).as("the move and the ask itself").isEqualTo(2);
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import static java.time.Duration.ZERO;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
@@ -20,9 +21,14 @@ import io.github.reactorratelimit.redis.server.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Mono;
 
 /** When leased permits are spent and when they go back. The limiter's clock is moved by hand. */
 @ExtendWith(RedisExtension.class)
@@ -183,7 +189,53 @@ class LeaseTest {
         limiter.pause("k", ofHours(1)).block(PATIENCE);
         assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
         assertThat(ask(1).allowed()).isFalse();
+        plain.pause("k", ZERO).block(PATIENCE);
         Await.until("all are back", () -> debited() == 2);
+    }
+
+    @Test
+    void batchUnderWayWhenAKeyIsPausedGoesBackToo() {
+        lease();
+        assertThat(limiter.tryAcquireNow("k", 4))
+                .as("after which a batch is asked for")
+                .isTrue();
+        limiter.pause("k", ofHours(1)).block(PATIENCE);
+        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        plain.pause("k", ZERO).block(PATIENCE);
+        Await.until("all are back", () -> debited() == 6);
+    }
+
+    @Test
+    void changedPolicyCountsOnlyWhatWasSpent() {
+        AtomicReference<RateLimitPolicy> plan = new AtomicReference<>(POLICY);
+        RateLimiter changing = RateLimiter.builder(POLICY)
+                .name(name)
+                .scheduler(clock)
+                .store(store().leasing(LEASE))
+                .policyPerKey(key -> Mono.fromSupplier(plan::get), ofMillis(1))
+                .build();
+        changing.tryAcquire("k").block(PATIENCE);
+        changing.tryAcquire("k").block(PATIENCE);
+        Await.until("a batch is here", () -> changing.peek("k").block(PATIENCE).remaining() == 998 && debited() == 10);
+        plan.set(FixedWindow.of(2_000, ofDays(200)).fromFirstRequest());
+        clock.advance(ofMillis(1));
+        assertThat(changing.tryAcquire("k").block(PATIENCE).remaining()).isEqualTo(1_997);
+    }
+
+    static Stream<RateLimitPolicy> policiesToWaitFor() {
+        return Stream.of(POLICY, TokenBucket.of(1_000, ofDays(200)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesToWaitFor")
+    void whoWaitsHasWhatIsHereAndWhatIsInRedis(RateLimitPolicy policy) {
+        RateLimiter waiting = limiter(policy, store().leasing(ofSeconds(60)));
+        waiting.tryAcquire("w").block(PATIENCE);
+        waiting.tryAcquire("w").block(PATIENCE);
+        RateLimiter reader = limiter(policy, store());
+        Await.until("a batch", () -> reader.peek("w").block(PATIENCE).remaining() == 990);
+        Await.until("it is here", () -> waiting.peek("w").block(PATIENCE).remaining() == 998);
+        assertThat(waiting.acquire("w", 998).block(ofSeconds(10)).allowed()).isTrue();
     }
 
     @Test

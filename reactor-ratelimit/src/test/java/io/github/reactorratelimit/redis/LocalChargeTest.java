@@ -5,6 +5,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
@@ -22,6 +23,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /** What is given out by the local share of a limit while Redis is away is charged to Redis when it is back. */
 @ExtendWith(RedisExtension.class)
@@ -31,6 +34,13 @@ class LocalChargeTest {
     private static final RateLimitPolicy POLICY = TokenBucket.of(100, Duration.ofDays(1));
 
     private final AtomicLong lost = new AtomicLong();
+    private final String name = "charge-" + UUID.randomUUID();
+    private final RateLimitRecorder recorder = new RateLimitRecorder() {
+        @Override
+        public void chargeLost(long permits) {
+            lost.addAndGet(permits);
+        }
+    };
     private final FaultProxy proxy;
     private final RedisClient client;
     private final StatefulRedisConnection<String, String> faulty;
@@ -46,13 +56,6 @@ class LocalChargeTest {
                 .build());
         faulty = client.connect();
         direct = redis.connect();
-        String name = "charge-" + UUID.randomUUID();
-        RateLimitRecorder recorder = new RateLimitRecorder() {
-            @Override
-            public void chargeLost(long permits) {
-                lost.addAndGet(permits);
-            }
-        };
         limiter = RateLimiter.builder(POLICY)
                 .name(name)
                 .recorder(recorder)
@@ -106,6 +109,53 @@ class LocalChargeTest {
         }
         assertThat(remaining()).isEqualTo(91);
         assertThat(lost).hasValue(0);
+    }
+
+    private LocalSpending spending(int maxKeys) {
+        Scheduler scheduler = Schedulers.parallel();
+        LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
+        ScriptCaller caller = new ScriptCaller(faulty.async(), scheduler, ofMillis(100));
+        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), true);
+        return new LocalSpending(settings, calls, maxKeys);
+    }
+
+    @Test
+    void chargeWithoutAnAnswerIsCountedAndNotSentAgain() {
+        LocalSpending spending = spending(10);
+        spending.add("k", POLICY, 7);
+        proxy.dropReplies();
+        spending.charge();
+        Await.until("the charge is lost", () -> lost.get() == 7);
+        comeBack();
+        spending.charge();
+        limiter.peek("k").block(PATIENCE);
+        assertThat(remaining()).as("it ran once").isEqualTo(93);
+        assertThat(lost).hasValue(7);
+    }
+
+    @Test
+    void keyOwesOneCapacityAtMost() {
+        LocalSpending spending = spending(10);
+        for (int i = 0; i < 3; i++) {
+            spending.add("k", POLICY, 80);
+        }
+        proxy.blackHole();
+        spending.charge();
+        Await.until("the charge is lost", () -> lost.get() > 0);
+        assertThat(lost).hasValue(100);
+    }
+
+    @Test
+    void whatKeysBeyondTheBoundOweIsLostAtOnce() {
+        LocalSpending spending = spending(2);
+        spending.add("k", POLICY, 1);
+        spending.add("other", POLICY, 1);
+        spending.add("third", POLICY, 5);
+        assertThat(lost).hasValue(5);
+        spending.add("k", POLICY, 2);
+        spending.charge();
+        Await.until("3 are charged", () -> remaining() == 97);
+        assertThat(lost).hasValue(5);
     }
 
     @Test

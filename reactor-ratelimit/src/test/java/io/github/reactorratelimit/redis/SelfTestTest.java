@@ -2,8 +2,12 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowLog;
+import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.SelfTest.Finding;
 import io.github.reactorratelimit.redis.SelfTest.Severity;
 import io.github.reactorratelimit.redis.server.Await;
@@ -27,6 +31,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -34,6 +39,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 
 @ExtendWith(RedisExtension.class)
 class SelfTestTest {
@@ -42,7 +49,8 @@ class SelfTestTest {
 
     /** What docs/redis.md says a user needs. */
     private static final String PERMISSIONS = "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +set +del +pexpire"
-            + " +llen +lrange +rpush +ltrim +publish +subscribe +unsubscribe +info";
+            + " +llen +lrange +rpush +ltrim +exists +zadd +zcard +zcount +zscore +zrangebyscore +zrevrange +zrem +zremrangebyscore"
+            + " +publish +subscribe +unsubscribe +info";
 
     /** What it needs in addition for Lettuce to find the nodes. */
     private static final String FOR_CLUSTER = " +cluster|nodes";
@@ -93,8 +101,59 @@ class SelfTestTest {
                 limiter.reset("k").block(PATIENCE);
                 limiter.close().block(PATIENCE);
             }
+            reserveAndFreeSlots(store.withDeadline(PATIENCE));
+            lease(store.withDeadline(PATIENCE));
             store.close().block(PATIENCE);
         }
+    }
+
+    /** Of two processes that wait the first leaves: its slot is in the middle, and the next who waits takes it. */
+    private static void reserveAndFreeSlots(RedisStore store) {
+        AtomicLong lost = new AtomicLong();
+        RateLimiter one = waiting(store, lost);
+        RateLimiter other = waiting(store, lost);
+        one.tryAcquire("k").block(PATIENCE);
+        Disposable first = one.acquire("k").subscribe(granted -> {}, closed -> {});
+        Await.until("a slot", () -> waitFor(one).compareTo(Duration.ofHours(1)) > 0);
+        other.acquire("k").subscribe(granted -> {}, closed -> {});
+        Await.until("two slots", () -> waitFor(one).compareTo(Duration.ofHours(2)) > 0);
+        first.dispose();
+        one.acquire("k").subscribe(granted -> {}, closed -> {});
+        Await.until("still two slots", () -> waitFor(one).compareTo(Duration.ofHours(3)) <= 0);
+        one.close().block(PATIENCE);
+        other.close().block(PATIENCE);
+        assertThat(lost).as("slots that could not be freed").hasValue(0);
+    }
+
+    private static RateLimiter waiting(RedisStore store, AtomicLong lost) {
+        RateLimitRecorder recorder = new RateLimitRecorder() {
+            @Override
+            public void refundLost(long permits) {
+                lost.addAndGet(permits);
+            }
+        };
+        return RateLimiter.builder(TokenBucket.perHour(1).withBurst(1))
+                .name("slots")
+                .recorder(recorder)
+                .store(store)
+                .build();
+    }
+
+    private static Duration waitFor(RateLimiter limiter) {
+        return limiter.peek("k").block(PATIENCE).retryAfter().orElseThrow();
+    }
+
+    private static void lease(RedisStore store) {
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .name("leases")
+                .store(store)
+                .build();
+        Lease held = limiter.acquireLease("k", 1, Duration.ZERO).block(PATIENCE);
+        Mono<Lease> next = limiter.acquireLease("k", 1, PATIENCE).cache();
+        next.subscribe();
+        held.release().block(PATIENCE);
+        next.block(PATIENCE).release().block(PATIENCE);
+        limiter.close().block(PATIENCE);
     }
 
     @Test
@@ -124,6 +183,8 @@ class SelfTestTest {
         "+get, ERROR, the user may not run get. Allow +get",
         "+set, ERROR, the user may not run set. Allow +set",
         "+rpush, ERROR, the user may not run rpush. Allow +rpush",
+        "+zadd, ERROR, the user may not run zadd. Allow +zadd",
+        "+zremrangebyscore, ERROR, the user may not run zremrangebyscore. Allow +zremrangebyscore",
         "+time, ERROR, the user may not run time. Allow +time",
         "+evalsha, ERROR, the user may not run evalsha. Allow +evalsha",
         "+eval, ERROR, the user may not run eval. Allow +eval",
