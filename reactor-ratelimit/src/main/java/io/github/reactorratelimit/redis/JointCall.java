@@ -88,6 +88,13 @@ final class JointCall {
                                 .failed(part.state().now())));
     }
 
+    /** Gives back what was taken for somebody who has left. */
+    static void giveBackUnused(List<Take> takes, List<Decision> unused) {
+        for (int i = 0; i < unused.size(); i++) {
+            ((RedisState) takes.get(i).state()).giveBackUnused(unused.get(i));
+        }
+    }
+
     private Stream<Breaker> breakers() {
         return parts.stream().map(part -> part.state().calls().breaker());
     }
