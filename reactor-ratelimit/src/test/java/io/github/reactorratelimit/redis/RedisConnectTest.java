@@ -65,8 +65,7 @@ class RedisConnectTest {
 
     @Test
     void connectsToAServer(Standalone redis) {
-        assertThatSharedLimitAndSignalsWork(
-                RedisStore.connect(redis.uri()));
+        assertThatSharedLimitAndSignalsWork(RedisStore.connect(redis.uri()));
     }
 
     @Test
