@@ -47,6 +47,10 @@ final class RedisState implements JointState {
         return unavailability;
     }
 
+    Shortcuts shortcuts() {
+        return shortcuts;
+    }
+
     long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
