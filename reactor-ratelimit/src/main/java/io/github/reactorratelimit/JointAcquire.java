@@ -36,35 +36,21 @@ final class JointAcquire {
                                 && limiter.state() instanceof JointState);
     }
 
-    /** Empty if they have to be asked one by one. Who leaves before the answer comes gives it back. */
+    /** Empty if they have to be asked one by one. */
     private static Mono<JointDecision> inOneStep(List<RateLimiter.Ask> asks) {
         return Flux.fromIterable(asks)
                 .concatMap(ask -> ((DefaultRateLimiter) ask.limiter()).jointTake(ask.key(), ask.permits()))
                 .collectList()
                 .filter(takes -> takes.size() == asks.size())
-                .flatMap(JointAcquire::together)
-                .doOnNext(joint -> record(asks, joint))
-                .doOnDiscard(JointDecision.class, joint -> giveBack(asks, joint));
-    }
-
-    /** Not cancelled with its subscriber: what may have been taken must be known. */
-    private static Mono<JointDecision> together(List<JointState.Take> takes) {
-        JointState state = (JointState) takes.get(0).state();
-        return Mono.create(sink -> state.evaluateTogether(takes)
+                .flatMap(takes -> ((JointState) takes.get(0).state()).evaluateTogether(takes))
                 .map(JointDecision::new)
-                .subscribe(sink::success, sink::error, sink::success));
+                .doOnNext(joint -> record(asks, joint));
     }
 
     private static void record(List<RateLimiter.Ask> asks, JointDecision joint) {
         List<Decision> decisions = joint.decisions();
         for (int i = joint.allowed() ? 0 : decisions.size() - 1; i < decisions.size(); i++) {
             ((DefaultRateLimiter) asks.get(i).limiter()).record(decisions.get(i));
-        }
-    }
-
-    private static void giveBack(List<RateLimiter.Ask> asks, JointDecision joint) {
-        for (int i = 0; i < joint.decisions().size(); i++) {
-            asks.get(i).limiter().refund(joint.decisions().get(i)).subscribe();
         }
     }
 

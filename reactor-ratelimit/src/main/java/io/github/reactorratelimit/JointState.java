@@ -20,7 +20,7 @@ public interface JointState extends LimiterState {
      * Takes all or nothing, in one atomic step, and decides as {@link #evaluate} would one after the other:
      * yields the decisions in order, up to the first denial. After a denial nothing was taken, and the debits
      * of those before it are {@linkplain Debit#claim() claimed}. Empty if these cannot be asked together, or
-     * could not be just now; then ask one after the other.
+     * could not be just now; then ask one after the other. Cancelling before the decisions are delivered gives back what they took.
      */
     Mono<List<Decision>> evaluateTogether(List<Take> takes);
 }

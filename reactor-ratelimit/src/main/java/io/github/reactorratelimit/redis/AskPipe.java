@@ -9,7 +9,6 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.MonoSink;
 
 /**
  * The asks for one key, in arrival order. One call is under way at a time; what is asked meanwhile
@@ -33,7 +32,7 @@ final class AskPipe<A, B> extends SerialWorker {
         void remove(String key, AskPipe<A, B> pipe);
     }
 
-    private record Pending<A, B>(A ask, MonoSink<B> sink) {}
+    private record Pending<A, B>(A ask, MonoOnce.Reply<B> reply) {}
 
     private record Outcome<B>(List<B> answers, @Nullable Throwable error) {}
 
@@ -55,8 +54,8 @@ final class AskPipe<A, B> extends SerialWorker {
     }
 
     /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
-    boolean add(A ask, MonoSink<B> sink) {
-        Pending<A, B> pending = new Pending<>(ask, sink);
+    boolean add(A ask, MonoOnce.Reply<B> reply) {
+        Pending<A, B> pending = new Pending<>(ask, reply);
         asked.offer(pending);
         return poke() || !asked.remove(pending);
     }
@@ -108,11 +107,11 @@ final class AskPipe<A, B> extends SerialWorker {
 
     private static <A, B> void settle(List<Pending<A, B>> answered, Outcome<B> came) {
         for (int i = 0; i < answered.size(); i++) {
-            MonoSink<B> sink = answered.get(i).sink();
+            MonoOnce.Reply<B> reply = answered.get(i).reply();
             if (came.error() == null) {
-                sink.success(came.answers().get(i));
+                reply.succeed(came.answers().get(i));
             } else {
-                sink.error(came.error());
+                reply.fail(came.error());
             }
         }
     }

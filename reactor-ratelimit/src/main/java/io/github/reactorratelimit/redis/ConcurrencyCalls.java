@@ -37,11 +37,11 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
 
     /** Shares a call with what else is asked for the key. */
     Mono<ConcurrencyReply.Answer> ask(String key, ConcurrencyAsk ask) {
-        return throughBreaker(Mono.create(sink -> {
+        return throughBreaker(MonoOnce.asking(reply -> {
             for (; ; ) {
                 AskPipe<ConcurrencyAsk, ConcurrencyReply.Answer> pipe =
                         pipes.computeIfAbsent(key, name -> new AskPipe<>(this, name));
-                if (pipe.add(ask, sink)) {
+                if (pipe.add(ask, reply)) {
                     return;
                 }
                 pipes.remove(key, pipe);

@@ -61,18 +61,13 @@ final class ConcurrencyState implements LimiterState {
     /** Who leaves before the answer comes gives back what it took. */
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-        return answering(policy, () -> mustWait(key) ? denyInLine(key, permits) : takeOrDiscard(key, permits))
-                .doOnDiscard(Decision.class, this::giveBackUnused);
+        Mono<Decision> asked = unlessClosed(
+                policy, () -> mustWait(key) ? denyInLine(key, permits) : leases.take(this, key, permits, false));
+        return MonoOnce.uncancelled(asked, settings.callbacks(), this::giveBackUnused);
     }
 
-    /** Not cancelled with its subscriber: a take that may have run must be known. */
-    private Mono<Decision> takeOrDiscard(String key, long permits) {
-        return Mono.create(
-                sink -> leases.take(this, key, permits, false).subscribe(sink::success, sink::error, sink::success));
-    }
-
-    private void giveBackUnused(Decision decision) {
-        decision.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit).subscribe());
+    private void giveBackUnused(Decision unused) {
+        unused.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit).subscribe(done -> {}, counted -> {}));
     }
 
     @Override
@@ -107,13 +102,14 @@ final class ConcurrencyState implements LimiterState {
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
     private <T> Mono<T> answering(RateLimitPolicy policy, Supplier<Mono<T>> answer) {
+        return unlessClosed(policy, answer).publishOn(settings.callbacks());
+    }
+
+    private <T> Mono<T> unlessClosed(RateLimitPolicy policy, Supplier<Mono<T>> answer) {
         return Mono.defer(() -> {
-                    refuseOther(policy);
-                    return lines.isClosed()
-                            ? Mono.<T>error(new RateLimiterClosedException(settings.name()))
-                            : answer.get();
-                })
-                .publishOn(settings.callbacks());
+            refuseOther(policy);
+            return lines.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get();
+        });
     }
 
     private void refuseOther(RateLimitPolicy policy) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import reactor.core.publisher.Mono;
 
@@ -73,12 +74,18 @@ final class JointCall {
 
     /** The decisions up to the first denial; answered on a thread of the connection. */
     Mono<List<Decision>> send() {
+        List<Consumer<Decision>> learning = parts.stream()
+                .map(part -> part.state()
+                        .shortcuts()
+                        .learning(part.take().key(), part.take().policy()))
+                .toList();
         return parts.get(0)
                 .state()
                 .calls()
                 .caller()
                 .callAbout(script, keys, this::arguments)
                 .map(this::decisions)
+                .doOnNext(decisions -> learn(learning, decisions))
                 .doOnNext(done -> breakers().forEach(Breaker::succeeded))
                 .doOnError(
                         RedisUnavailableException.class,
@@ -86,6 +93,21 @@ final class JointCall {
                                 .calls()
                                 .breaker()
                                 .failed(part.state().now())));
+    }
+
+    /** Gives back what was taken for somebody who has left. */
+    static void giveBackUnused(List<Take> takes, List<Decision> unused) {
+        for (int i = 0; i < unused.size(); i++) {
+            ((RedisState) takes.get(i).state()).giveBackUnused(unused.get(i));
+        }
+    }
+
+    /** Where one is denied, those before it took nothing: nothing changed for their keys. */
+    private static void learn(List<Consumer<Decision>> learning, List<Decision> decisions) {
+        int last = decisions.size() - 1;
+        for (int i = decisions.get(last).allowed() ? 0 : last; i <= last; i++) {
+            learning.get(i).accept(decisions.get(i));
+        }
     }
 
     private Stream<Breaker> breakers() {

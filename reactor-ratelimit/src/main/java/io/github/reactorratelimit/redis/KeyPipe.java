@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.MonoSink;
 
 /**
  * The asks for one key. One call is under way at a time; what is asked meanwhile travels in the next,
@@ -19,7 +18,7 @@ final class KeyPipe extends SerialWorker {
     /** An answer together with what holds for the key. */
     record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key) {}
 
-    private record Pending(Ask ask, MonoSink<Answered> sink) {}
+    private record Pending(Ask ask, MonoOnce.Reply<Answered> reply) {}
 
     private final PolicyPipes pipes;
     private final String key;
@@ -39,8 +38,8 @@ final class KeyPipe extends SerialWorker {
     }
 
     /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
-    boolean add(Ask ask, MonoSink<Answered> sink) {
-        Pending pending = new Pending(ask, sink);
+    boolean add(Ask ask, MonoOnce.Reply<Answered> reply) {
+        Pending pending = new Pending(ask, reply);
         asked.offer(pending);
         return poke() || !asked.remove(pending);
     }
@@ -99,11 +98,11 @@ final class KeyPipe extends SerialWorker {
 
     private static void settle(List<Pending> answered, Object came) {
         for (int i = 0; i < answered.size(); i++) {
-            MonoSink<Answered> sink = answered.get(i).sink();
-            if (came instanceof ScriptReply reply) {
-                sink.success(new Answered(reply.answers().get(i), reply.key()));
+            MonoOnce.Reply<Answered> reply = answered.get(i).reply();
+            if (came instanceof ScriptReply all) {
+                reply.succeed(new Answered(all.answers().get(i), all.key()));
             } else if (came instanceof Throwable error) {
-                sink.error(error);
+                reply.fail(error);
             }
         }
     }

@@ -37,10 +37,10 @@ final class PolicyPipes {
 
     /** Answered on a thread of the connection. */
     Mono<KeyPipe.Answered> ask(String key, Ask ask) {
-        return Mono.create(sink -> {
+        return MonoOnce.asking(reply -> {
             for (; ; ) {
                 KeyPipe pipe = pipes.computeIfAbsent(key, name -> new KeyPipe(this, name));
-                if (pipe.add(ask, sink)) {
+                if (pipe.add(ask, reply)) {
                     return;
                 }
                 pipes.remove(key, pipe);

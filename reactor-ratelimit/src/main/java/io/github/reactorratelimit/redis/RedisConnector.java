@@ -14,9 +14,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
@@ -64,8 +64,8 @@ final class RedisConnector {
             return open(
                     client,
                     List.of(uri),
-                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
-                            .flatMap(connection -> Mono.fromCompletionStage(
+                    MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8, uri))
+                            .flatMap(connection -> MonoOnce.ofStage(
                                             () -> client.connectPubSubAsync(StringCodec.UTF8, uri))
                                     .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
         });
@@ -82,10 +82,9 @@ final class RedisConnector {
             return open(
                     client,
                     uris,
-                    Mono.fromCompletionStage(client::refreshPartitionsAsync)
-                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
-                            .flatMap(connection -> Mono.fromCompletionStage(
-                                            () -> client.connectPubSubAsync(StringCodec.UTF8))
+                    MonoOnce.ofStage(client::refreshPartitionsAsync)
+                            .then(MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8)))
+                            .flatMap(connection -> MonoOnce.ofStage(() -> client.connectPubSubAsync(StringCodec.UTF8))
                                     .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
         });
     }
@@ -94,17 +93,16 @@ final class RedisConnector {
     private static Mono<RedisLink> open(AbstractRedisClient client, List<RedisURI> uris, Mono<RedisLink> connecting) {
         Mono<Void> shutdown =
                 Mono.fromCompletionStage(() -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
-        AtomicBoolean delivered = new AtomicBoolean();
-        return connecting
+        Mono<RedisLink> opened = connecting
                 .map(link -> link.closedBy(shutdown))
-                .onErrorResume(error -> shutdown.onErrorComplete().then(Mono.error(unreachable(uris, error))))
-                .publishOn(Schedulers.boundedElastic())
-                .doOnNext(link -> delivered.set(true))
-                .doOnCancel(() -> {
-                    if (!delivered.get()) {
-                        shutdown.onErrorComplete().subscribe();
-                    }
-                });
+                .onErrorResume(error -> shutdown.onErrorComplete().then(Mono.error(unreachable(uris, error))));
+        return MonoOnce.asking(reply -> {
+            Disposable following = reply.follow(opened, MonoOnce.on(Schedulers.boundedElastic()));
+            reply.whenLeft(() -> {
+                following.dispose();
+                shutdown.onErrorComplete().subscribe();
+            });
+        });
     }
 
     private static <B extends ClientOptions.Builder> B options(B builder) {

@@ -47,6 +47,10 @@ final class RedisState implements JointState {
         return unavailability;
     }
 
+    Shortcuts shortcuts() {
+        return shortcuts;
+    }
+
     long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
@@ -71,19 +75,13 @@ final class RedisState implements JointState {
 
     /** Who leaves before the answer comes gives back what it took. */
     private Mono<Decision> ask(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> lines.hasUnknownWaiters(key)
-                        ? denyInLine(key, policy, permits)
-                        : uncancelled(take(key, policy, permits)))
-                .doOnDiscard(
-                        Decision.class,
-                        unused -> unused.debit()
-                                .filter(Debit::claim)
-                                .ifPresent(debit -> giveBack(debit).subscribe()));
+        Mono<Decision> asked = unlessClosed(
+                () -> lines.hasUnknownWaiters(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
+        return MonoOnce.uncancelled(asked, settings.callbacks(), this::giveBackUnused);
     }
 
-    /** A take that may have run must be known, so it is not cancelled with its subscriber. */
-    private static Mono<Decision> uncancelled(Mono<Decision> take) {
-        return Mono.create(sink -> take.subscribe(sink::success, sink::error, sink::success));
+    void giveBackUnused(Decision unused) {
+        unused.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit).subscribe(done -> {}, counted -> {}));
     }
 
     @Override
@@ -114,9 +112,10 @@ final class RedisState implements JointState {
 
     @Override
     public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
-        return Mono.defer(() -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
-                .onErrorComplete(RedisUnavailableException.class)
-                .publishOn(settings.callbacks());
+        Mono<List<Decision>> asked = Mono.defer(
+                        () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
+                .onErrorComplete(RedisUnavailableException.class);
+        return MonoOnce.uncancelled(asked, settings.callbacks(), unused -> JointCall.giveBackUnused(takes, unused));
     }
 
     /** False where what is asked alone is not answered by a plain take. */
@@ -153,10 +152,12 @@ final class RedisState implements JointState {
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
     private <T> Mono<T> answering(Supplier<Mono<T>> answer) {
-        return Mono.defer(() -> lines.isClosed()
-                        ? Mono.<T>error(new RateLimiterClosedException(settings.name()))
-                        : answer.get())
-                .publishOn(settings.callbacks());
+        return unlessClosed(answer).publishOn(settings.callbacks());
+    }
+
+    private <T> Mono<T> unlessClosed(Supplier<Mono<T>> answer) {
+        return Mono.defer(
+                () -> lines.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get());
     }
 
     @Override

@@ -9,12 +9,11 @@ import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.MonoSink;
 import reactor.core.scheduler.Scheduler;
 
 /**
@@ -40,25 +39,23 @@ final class ScriptCaller {
 
     Mono<ScriptReply> call(Ruling ruling, String[] keys, List<Ask> asks) {
         long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
-        return attempt(ruling, keys, asks, aboutMicros)
-                .onErrorResume(OutsideWindows.class, outside -> attempt(ruling, keys, asks, outside.serverMicros))
-                .timeout(deadline, Mono.error(this::tooLate), scheduler);
+        return withinDeadline(attempt(ruling, keys, asks, aboutMicros)
+                .onErrorResume(OutsideWindows.class, outside -> attempt(ruling, keys, asks, outside.serverMicros)));
     }
 
     /** Any script, whose reply is for the caller to check. */
     Mono<List<Object>> call(RedisScript script, String[] keys, String[] arguments) {
-        return run(script, keys, arguments).timeout(deadline, Mono.error(this::tooLate), scheduler);
+        return withinDeadline(run(script, keys, arguments));
     }
 
     /** Any script, with arguments that depend on about what time it is. */
     Mono<List<Object>> callAbout(RedisScript script, String[] keys, LongFunction<String[]> argumentsAbout) {
         return Mono.defer(() -> {
             long aboutMicros = TimeUnit.MILLISECONDS.toMicros(scheduler.now(TimeUnit.MILLISECONDS));
-            return run(script, keys, argumentsAbout.apply(aboutMicros))
+            return withinDeadline(run(script, keys, argumentsAbout.apply(aboutMicros))
                     .onErrorResume(
                             OutsideWindows.class,
-                            outside -> run(script, keys, argumentsAbout.apply(outside.serverMicros)))
-                    .timeout(deadline, Mono.error(this::tooLate), scheduler);
+                            outside -> run(script, keys, argumentsAbout.apply(outside.serverMicros))));
         });
     }
 
@@ -71,8 +68,12 @@ final class ScriptCaller {
         return commands instanceof RedisAdvancedClusterAsyncCommands;
     }
 
-    private RedisUnavailableException tooLate() {
-        return new RedisUnavailableException("no answer from Redis within " + deadline);
+    private <T> Mono<T> withinDeadline(Mono<T> call) {
+        return MonoOnce.within(
+                deadline,
+                scheduler,
+                call,
+                () -> new RedisUnavailableException("no answer from Redis within " + deadline));
     }
 
     private Mono<ScriptReply> attempt(Ruling ruling, String[] keys, List<Ask> asks, long aboutMicros) {
@@ -82,35 +83,17 @@ final class ScriptCaller {
     }
 
     private Mono<List<Object>> run(RedisScript script, String[] keys, String[] arguments) {
-        return this.<List<Object>>send(() -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
+        return ScriptCaller.<List<Object>>send(
+                        () -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
                 .onErrorResume(
                         RedisNoScriptException.class,
                         unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
                 .onErrorMap(ScriptCaller::classify);
     }
 
-    private interface Command<T> {
-        RedisFuture<T> send();
-    }
-
     /** Cancelling drops a command that was not written yet, so that a reconnect does not send it late. */
-    private <T> Mono<T> send(Command<T> command) {
-        return Mono.create(sink -> {
-            RedisFuture<T> future = command.send();
-            sink.onCancel(() -> future.cancel(true));
-            future.whenComplete((reply, error) -> settle(sink, reply, error));
-        });
-    }
-
-    private static <T> void settle(MonoSink<T> sink, T reply, Throwable error) {
-        if (error == null) {
-            sink.success(reply);
-        } else {
-            sink.error(
-                    error instanceof CompletionException wrapped && wrapped.getCause() != null
-                            ? wrapped.getCause()
-                            : error);
-        }
+    private static <T> Mono<T> send(Supplier<RedisFuture<T>> command) {
+        return MonoOnce.ofStage(command);
     }
 
     /** The server's time lies outside the calendar windows that were sent: nothing ran. */

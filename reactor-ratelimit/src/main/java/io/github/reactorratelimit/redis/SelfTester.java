@@ -71,7 +71,7 @@ final class SelfTester {
 
     private Flux<Finding> master(StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
         String where = node.getUri().getHost() + ":" + node.getUri().getPort() + ": ";
-        return Mono.fromCompletionStage(() -> cluster.getConnectionAsync(node.getNodeId()))
+        return MonoOnce.ofStage(() -> cluster.getConnectionAsync(node.getNodeId()))
                 .flatMapMany(
                         connection -> server(where, connection.async(), key -> node.hasSlot(SlotHash.getSlot(key))))
                 .onErrorResume(error -> Flux.just(new Finding(Severity.ERROR, where + "cannot connect")));
@@ -131,12 +131,11 @@ final class SelfTester {
     /** The command's own error is a finding too; that a script is not known is none. */
     private <T> Mono<List<Finding>> asked(
             String command, Supplier<RedisFuture<T>> sent, Function<T, List<Finding>> judged) {
-        return Mono.fromCompletionStage(sent)
-                .map(judged)
-                .timeout(
+        return MonoOnce.within(
                         PATIENCE,
-                        Mono.error(() -> new RedisUnavailableException("no answer within " + PATIENCE)),
-                        Schedulers.parallel())
+                        Schedulers.parallel(),
+                        MonoOnce.ofStage(sent).map(judged),
+                        () -> new RedisUnavailableException("no answer within " + PATIENCE))
                 .onErrorResume(RedisNoScriptException.class, unknown -> Mono.just(List.of()))
                 .onErrorResume(error -> Mono.just(List.of(judge(command, error))));
     }

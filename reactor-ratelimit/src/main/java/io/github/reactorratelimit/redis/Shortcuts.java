@@ -5,6 +5,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -72,14 +73,17 @@ final class Shortcuts {
     /** Takes in Redis, whatever is here. */
     Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> decided = calls.decide(state, key, policy, Ask.take(permits));
+        return denials == null ? decided : Mono.defer(() -> decided.doOnNext(learning(key, policy)));
+    }
+
+    /** To be had before a call is sent, and to be told what Redis decided on a take. */
+    Consumer<Decision> learning(String key, RateLimitPolicy policy) {
         if (denials == null) {
-            return decided;
+            return decision -> {};
         }
-        return Mono.defer(() -> {
-            long generation = denials.generation(key);
-            long sent = now();
-            return decided.doOnNext(decision -> denials.learn(key, policy, decision, generation, sent, now()));
-        });
+        long generation = denials.generation(key);
+        long sent = now();
+        return decision -> denials.learn(key, policy, decision, generation, sent, now());
     }
 
     /**

@@ -13,6 +13,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.Await;
 import io.github.reactorratelimit.redis.server.CommandCount;
 import io.github.reactorratelimit.redis.server.FaultProxy;
 import io.github.reactorratelimit.redis.server.RedisExtension;
@@ -80,6 +81,23 @@ class RedisStoreTest {
             assertThat(count.scripts()).isLessThanOrEqualTo(decisions / 16);
             System.out.printf("coalescing: %d decisions in %d calls%n", decisions, count.scripts());
             assertThat(limiter.peek("k").block(PATIENCE).remaining()).isEqualTo(980_000);
+        }
+    }
+
+    @Test
+    void whoLeavesBeforeTheAnswerComesKeepsNothing(Standalone redis) {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            RateLimiter limiter = limiter(
+                    RedisStore.of(connection).withDeadline(PATIENCE), FixedWindow.of(100_000, Duration.ofDays(200)));
+            Leavers.leave(
+                    5_000,
+                    i -> i % 2 == 0 ? limiter.tryAcquire("try") : limiter.acquire("wait"),
+                    limiter::refund,
+                    limiter.peek("other"));
+            Await.until(
+                    "all permits back",
+                    () -> limiter.peek("try").block(PATIENCE).remaining() == 100_000
+                            && limiter.peek("wait").block(PATIENCE).remaining() == 100_000);
         }
     }
 
