@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.waiting.SerialWorker;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -16,8 +17,14 @@ import reactor.core.publisher.MonoSink;
  */
 final class KeyPipe extends SerialWorker {
 
-    /** An answer together with what holds for the key. */
-    record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key) {}
+    /** An answer together with what holds for the key, and the policy that it was given under. */
+    record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key, PolicyArguments policy) {
+
+        /** The part of the policy that the answer is about. */
+        RateLimitPolicy binding() {
+            return policy.part(answer.part());
+        }
+    }
 
     private record Pending(Ask ask, MonoSink<Answered> sink) {}
 
@@ -97,11 +104,11 @@ final class KeyPipe extends SerialWorker {
         poke();
     }
 
-    private static void settle(List<Pending> answered, Object came) {
+    private void settle(List<Pending> answered, Object came) {
         for (int i = 0; i < answered.size(); i++) {
             MonoSink<Answered> sink = answered.get(i).sink();
             if (came instanceof ScriptReply reply) {
-                sink.success(new Answered(reply.answers().get(i), reply.key()));
+                sink.success(new Answered(reply.answers().get(i), reply.key(), pipes.policy()));
             } else if (came instanceof Throwable error) {
                 sink.error(error);
             }
