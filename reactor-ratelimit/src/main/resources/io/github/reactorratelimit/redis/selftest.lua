@@ -22,4 +22,8 @@ try('LLEN', KEYS[2])
 try('LRANGE', KEYS[2], '0', '0')
 try('LTRIM', KEYS[2], '0', '0')
 try('DEL', KEYS[1], KEYS[2])
+try('HSETNX', KEYS[1], '1', '1')
+try('PEXPIRE', KEYS[1], '1000')
+try('HGETALL', KEYS[1])
+try('HDEL', KEYS[1], '1')
 return failed
