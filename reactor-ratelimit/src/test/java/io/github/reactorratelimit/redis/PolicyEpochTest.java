@@ -40,6 +40,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -299,13 +300,7 @@ class PolicyEpochTest {
         take(process(1, TokenBucket.perHour(10)), 3);
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         RateLimitPolicy policy = TokenBucket.perHour(4);
-        LimiterSettings settings =
-                new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
-        ScriptCaller caller = new ScriptCaller(admin.async(), time, PATIENCE);
-        StoreOptions options = StoreOptions.DEFAULT.toBuilder().policyEpoch(2).build();
-        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), options);
-        calls.epochs().open(rule -> {});
-        Await.until("registry read", () -> calls.epochs().isSettled());
+        RedisCalls calls = settledCalls(policy, time);
 
         assertThat(calls.ruling(policy).before()).isNotNull();
         time.advanceTimeBy(ofHours(1));
@@ -313,6 +308,30 @@ class PolicyEpochTest {
         time.advanceTimeBy(ofHours(1).plusMinutes(2));
         assertThat(calls.ruling(policy).before()).isNull();
         assertThat(calls.ruling(policy).epoch()).isEqualTo(2);
+    }
+
+    private RedisCalls settledCalls(RateLimitPolicy policy, Scheduler time) {
+        LimiterSettings settings =
+                new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
+        ScriptCaller caller = new ScriptCaller(admin.async(), time, PATIENCE);
+        StoreOptions options = StoreOptions.DEFAULT.toBuilder().policyEpoch(2).build();
+        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), options);
+        calls.epochs().open(rule -> {});
+        Await.until("registry read", () -> calls.epochs().isSettled());
+        return calls;
+    }
+
+    @Test
+    void keyThatGetsAPolicyOfItsOwnWhileTheEpochChangesKeepsWhatItSpent() {
+        take(process(1, window(10)), 3);
+        RedisCalls calls = settledCalls(TokenBucket.perHour(4), VirtualTimeScheduler.create());
+
+        calls.move(KEY, window(10), window(5)).block(PATIENCE);
+
+        assertThat(calls.decide(this, KEY, window(5), Ask.look(1))
+                        .block(PATIENCE)
+                        .remaining())
+                .isEqualTo(2);
     }
 
     @Test
@@ -358,7 +377,7 @@ class PolicyEpochTest {
 
     @Test
     void waitersWithSlotsBookAnewUnderTheNewerPolicy() {
-        RateLimiter old = process(hearing(), 1, new LeakyBucket(1, ofHours(1), 100));
+        RateLimiter old = process(hearing(), 1, Gcra.of(1, ofHours(1)));
         List<CompletableFuture<Decision>> waits = new ArrayList<>();
         take(old, 1);
         for (int i = 0; i < 3; i++) {
@@ -368,7 +387,7 @@ class PolicyEpochTest {
                 "slots reserved",
                 () -> look(old).retryAfter().orElse(Duration.ZERO).compareTo(ofHours(3)) > 0);
 
-        process(hearing(), 2, new LeakyBucket(1, ofMillis(20), 100));
+        process(hearing(), 2, Gcra.of(1, ofMillis(20)));
 
         for (CompletableFuture<Decision> wait : waits) {
             assertThat(wait).succeedsWithin(PATIENCE).matches(Decision::allowed);
