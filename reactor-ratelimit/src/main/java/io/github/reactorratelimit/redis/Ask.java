@@ -52,6 +52,15 @@ record Ask(Op op, long permits, long atMicros, long generation) {
             return this == RESET || this == PAUSE || this == MOVE;
         }
 
+        /** Whether it can only be about as many permits as the policy gives at once. */
+        boolean isBoundedByCapacity() {
+            return this != CHARGE && this != TAKE_UP_TO;
+        }
+
+        boolean needsSlots() {
+            return this == RESERVE || this == FREE;
+        }
+
         String argument() {
             return argument;
         }

@@ -51,6 +51,8 @@ final class JointCall {
         boolean askable = parts.stream()
                 .allMatch(part -> part.state().calls().caller().sharesConnectionWith(caller)
                         && part.ruling().before() == null
+                        && part.take().permits()
+                                <= part.ruling().policy().policy().capacity()
                         && part.state().mayBeAskedTogether(part.take().key()));
         if (!askable) {
             return Optional.empty();
@@ -129,15 +131,13 @@ final class JointCall {
         List<KeyPipe.Answered> answers = ScriptReply.parseJoint(
                 reply,
                 parts.stream().map(part -> Ask.take(part.take().permits())).toList(),
-                parts.stream()
-                        .map(part -> part.ruling().policy().partNames().size())
-                        .toList());
+                parts.stream().map(part -> part.ruling().policy()).toList());
         List<Decision> decisions = new ArrayList<>();
         for (int i = 0; i < answers.size(); i++) {
             RedisState state = parts.get(i).state();
             Take take = parts.get(i).take();
             Ask ask = Ask.take(take.permits());
-            decisions.add(state.calls().decision(state, take.key(), take.policy(), ask, answers.get(i)));
+            decisions.add(RedisCalls.decision(state, take.key(), ask, answers.get(i)));
         }
         boolean denied = !decisions.get(decisions.size() - 1).allowed();
         if (denied) {

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.waiting.SerialWorker;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -15,8 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class KeyPipe extends SerialWorker {
 
-    /** An answer together with what holds for the key. */
-    record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key) {}
+    /** An answer together with what holds for the key, and the policy that it was given under. */
+    record Answered(ScriptReply.Answer answer, ScriptReply.KeyStatus key, PolicyArguments policy) {
+
+        /** The part of the policy that the answer is about. */
+        RateLimitPolicy binding() {
+            return policy.part(answer.part());
+        }
+    }
 
     private record Pending(Ask ask, MonoOnce.Reply<Answered> reply) {}
 
@@ -96,11 +103,11 @@ final class KeyPipe extends SerialWorker {
         poke();
     }
 
-    private static void settle(List<Pending> answered, Object came) {
+    private void settle(List<Pending> answered, Object came) {
         for (int i = 0; i < answered.size(); i++) {
             MonoOnce.Reply<Answered> reply = answered.get(i).reply();
             if (came instanceof ScriptReply all) {
-                reply.succeed(new Answered(all.answers().get(i), all.key()));
+                reply.succeed(new Answered(all.answers().get(i), all.key(), pipes.policy()));
             } else if (came instanceof Throwable error) {
                 reply.fail(error);
             }

@@ -75,7 +75,7 @@ final class LeaseTraffic {
         ScriptReply.Answer answer = answered.answer();
         long taken = answer.waitMicros();
         long resetAt = now() + Tick.MICROSECOND.toNanos(answer.resetMicros());
-        purse.learn(calls.binding(purse.policy(), answered), answer.remaining(), resetAt);
+        purse.learn(answered.binding(), answer.remaining(), resetAt);
         if (taken > 0) {
             giveBackRest(purse, purse.add(new Batch(taken, answered.key().nowMicros(), sentNanos)));
         }

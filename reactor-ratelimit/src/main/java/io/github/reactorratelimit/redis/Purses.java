@@ -237,6 +237,11 @@ final class Purses {
         }
     }
 
+    /** {@link #drop} for every key. */
+    void dropAll() {
+        purses.keySet().forEach(this::drop);
+    }
+
     /** Gives back all that is here and all that is still under way, then completes. */
     Mono<Void> close() {
         return traffic.close(purses.values()).doOnTerminate(purses::clear);

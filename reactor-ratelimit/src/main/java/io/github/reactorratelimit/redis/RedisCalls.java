@@ -4,15 +4,18 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Scheduler;
 
 /** The script calls of one limiter, through a breaker: what is answered comes on a thread of the connection. */
 final class RedisCalls {
@@ -22,26 +25,56 @@ final class RedisCalls {
 
     static final Duration PROBE_EVERY = Duration.ofMillis(500);
 
+    /** Others may act under the policy before until they hear of this one. */
+    static final Duration BEFORE_MATTERS_LONGER = Duration.ofMinutes(1);
+
+    private static final AtomicReferenceFieldUpdater<RedisCalls, Reign> REIGN =
+            AtomicReferenceFieldUpdater.newUpdater(RedisCalls.class, Reign.class, "reign");
+
     private final LimiterSettings settings;
     private final ScriptCaller caller;
     private final RedisKeys keys;
     private final boolean coalescing;
     private final long startMicros;
     private final Breaker breaker = new Breaker(PROBE_EVERY.toNanos());
-    private final PolicyPipes own;
-    private final Map<RateLimitPolicy, PolicyPipes> others = new ConcurrentHashMap<>();
+    private final PolicyEpochs epochs;
+    private volatile Reign reign;
 
-    RedisCalls(LimiterSettings settings, ScriptCaller caller, RedisKeys keys, boolean coalescing) {
+    /**
+     * Who rules, and the pipes of the calls that say so.
+     *
+     * @param past policies that ruled before
+     * @param beforeUntilNanos how long what was spent under the policy before may matter
+     * @param others those of policies that keys have of their own
+     */
+    private record Reign(
+            PolicyEpochs.Rule rule,
+            Set<RateLimitPolicy> past,
+            PolicyPipes own,
+            long beforeUntilNanos,
+            Map<RateLimitPolicy, PolicyPipes> others) {}
+
+    RedisCalls(LimiterSettings settings, ScriptCaller caller, RedisKeys keys, StoreOptions options) {
         this.settings = settings;
         this.caller = caller;
         this.keys = keys;
-        this.coalescing = coalescing;
+        this.coalescing = options.coalescing();
         this.startMicros = TimeUnit.MILLISECONDS.toMicros(settings.scheduler().now(TimeUnit.MILLISECONDS));
-        this.own = newPipes(settings.policy());
+        this.reign = reign(new PolicyEpochs.Rule(options.policyEpoch(), settings.policy(), null), Set.of());
+        PolicyRegistry registry = new PolicyRegistry(caller, keys);
+        this.epochs = new PolicyEpochs(
+                settings,
+                options.policyEpoch(),
+                rule -> throughBreaker(Mono.defer(() -> registry.register(rule.epoch(), rule.policy()))),
+                this::enthrone);
     }
 
     Breaker breaker() {
         return breaker;
+    }
+
+    PolicyEpochs epochs() {
+        return epochs;
     }
 
     ScriptCaller caller() {
@@ -56,42 +89,124 @@ final class RedisCalls {
         return pipes(policy).ruling();
     }
 
-    private PolicyPipes newPipes(RateLimitPolicy policy) {
-        return new PolicyPipes(Ruling.of(PolicyArguments.of(policy, startMicros)), keys, caller, coalescing);
+    private long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    private Reign reign(PolicyEpochs.Rule rule, Set<RateLimitPolicy> past) {
+        RateLimitPolicy before = rule.before();
+        long untilNanos = before == null
+                ? 0
+                : now() + RecoveryTime.of(before).plus(BEFORE_MATTERS_LONGER).toNanos();
+        PolicyArguments policyBefore = before == null ? null : PolicyArguments.of(before, startMicros);
+        return new Reign(
+                rule,
+                past,
+                pipes(new Ruling(rule.epoch(), PolicyArguments.of(rule.policy(), startMicros), policyBefore)),
+                untilNanos,
+                new ConcurrentHashMap<>());
+    }
+
+    private PolicyPipes pipes(Ruling ruling) {
+        return new PolicyPipes(ruling, keys, caller, coalescing);
+    }
+
+    private void enthrone(PolicyEpochs.Rule rule) {
+        Set<RateLimitPolicy> past = new HashSet<>(reign.past());
+        past.add(reign.rule().policy());
+        past.remove(rule.policy());
+        reign = reign(rule, Set.copyOf(past));
+    }
+
+    /** Without the policy before, once that no longer matters. */
+    private Reign reign() {
+        Reign current = reign;
+        if (current.rule().before() != null && current.beforeUntilNanos() - now() <= 0) {
+            PolicyEpochs.Rule rule = current.rule();
+            Reign alone = reign(new PolicyEpochs.Rule(rule.epoch(), rule.policy(), null), current.past());
+            REIGN.compareAndSet(this, current, alone);
+            return reign;
+        }
+        return current;
+    }
+
+    private boolean isOwn(Reign current, RateLimitPolicy policy) {
+        return policy.equals(settings.policy())
+                || policy.equals(current.rule().policy())
+                || current.past().contains(policy);
+    }
+
+    /** The policy that rules where this one was meant to: a newer one in place of the limiter's own. */
+    RateLimitPolicy ruled(RateLimitPolicy policy) {
+        Reign current = reign;
+        return !current.past().isEmpty() && isOwn(current, policy)
+                ? current.rule().policy()
+                : policy;
+    }
+
+    /** Whether what was debited under a policy has been carried over to another. */
+    boolean isSuperseded(RateLimitPolicy policy) {
+        return reign.past().contains(policy);
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {
-        if (policy.equals(settings.policy())) {
-            return own;
+        Reign current = reign();
+        if (isOwn(current, policy)) {
+            return current.own();
         }
+        Map<RateLimitPolicy, PolicyPipes> others = current.others();
         if (others.size() >= MAX_POLICIES && !others.containsKey(policy)) {
             throw new IllegalStateException("limiter '" + settings.name() + "' has more than " + MAX_POLICIES
                     + " different policies; the policy resolver should return a few plans, not one policy per key");
         }
-        return others.computeIfAbsent(policy, this::newPipes);
+        long epoch = current.rule().epoch();
+        return others.computeIfAbsent(
+                policy, other -> pipes(new Ruling(epoch, PolicyArguments.of(other, startMicros), null)));
     }
 
     /** The decision on an ask; {@code owner} is what its debit belongs to. */
     Mono<Decision> decide(Object owner, String key, RateLimitPolicy policy, Ask ask) {
-        return ask(key, policy, ask).map(answered -> decision(owner, key, policy, ask, answered));
+        return ask(key, policy, ask).map(answered -> decision(owner, key, ask, answered));
     }
 
     /** The answer to an ask as the script gave it. */
     Mono<KeyPipe.Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
-        return Mono.defer(() -> throughBreaker(pipes(policy).ask(key, ask)));
+        return epochs.ruled(() -> {
+            PolicyPipes pipes = pipes(policy);
+            if (!reign.past().isEmpty()) {
+                checkFollowed(pipes.policy(), ask);
+            }
+            return throughBreaker(pipes.ask(key, ask));
+        });
+    }
+
+    /** Whoever asked knew another policy. */
+    private static void checkFollowed(PolicyArguments ruling, Ask ask) {
+        long capacity = ruling.policy().capacity();
+        if (ask.op().isBoundedByCapacity() && ask.permits() > capacity) {
+            throw new PermitsExceedCapacityException(ask.permits(), capacity);
+        }
+        if (ask.op().needsSlots() && !reserves(ruling)) {
+            throw new NoSlotsException();
+        }
     }
 
     /** Whether those who wait under a policy reserve the time at which they leave. */
     boolean reserves(RateLimitPolicy policy) {
-        boolean strict = policy instanceof LeakyBucket bucket && bucket.strict();
-        return !strict && pipes(policy).policy().reserves();
+        return reserves(pipes(policy).policy());
+    }
+
+    private static boolean reserves(PolicyArguments ruling) {
+        boolean strict = ruling.policy() instanceof LeakyBucket bucket && bucket.strict();
+        return !strict && ruling.reserves();
     }
 
     /** Counts what a key spent under one policy as spent under another, in one step. */
     Mono<Void> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return Mono.defer(() -> {
-                    Ruling ruling =
-                            new Ruling(0, pipes(to).policy(), pipes(from).policy());
+        return epochs.ruled(() -> {
+                    Ruling target = pipes(to).ruling();
+                    Ruling ruling = new Ruling(
+                            target.epoch(), target.policy(), pipes(from).policy());
                     String[] names = keys.of(key, ruling.keyNames());
                     return throughBreaker(caller.call(ruling, names, List.of(Ask.move())));
                 })
@@ -99,39 +214,38 @@ final class RedisCalls {
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
-        Scheduler clock = settings.scheduler();
-        if (!breaker.lets(clock.now(TimeUnit.NANOSECONDS))) {
+        if (!breaker.lets(now())) {
             return Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago"));
         }
-        return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(clock.now(TimeUnit.NANOSECONDS)))
+        return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
+                .doOnError(NewerEpochException.class, e -> breaker.succeeded())
                 .doOnNext(answered -> breaker.succeeded());
     }
 
     /** What an answered ask is told. */
-    Decision decision(Object owner, String key, RateLimitPolicy policy, Ask ask, KeyPipe.Answered answered) {
+    static Decision decision(Object owner, String key, Ask ask, KeyPipe.Answered answered) {
         if (!answered.answer().allowed()) {
-            return denial(policy, ask, answered);
+            return denial(ask, answered);
         }
-        RateLimitPolicy binding = binding(policy, answered);
+        RateLimitPolicy binding = answered.binding();
         Decision.Quota quota = quota(binding, answered);
         if (ask.op() != Ask.Op.TAKE) {
             return Decision.wouldAllow(binding, ask.permits(), quota);
         }
-        Debit debit =
-                new Debit(owner, key, policy, ask.permits(), answered.key().nowMicros());
+        Debit debit = new Debit(
+                owner,
+                key,
+                answered.policy().policy(),
+                ask.permits(),
+                answered.key().nowMicros());
         return Decision.allow(binding, quota, debit);
     }
 
     /** What a denied ask is told. */
-    Decision denial(RateLimitPolicy policy, Ask ask, KeyPipe.Answered answered) {
-        RateLimitPolicy binding = binding(policy, answered);
+    static Decision denial(Ask ask, KeyPipe.Answered answered) {
+        RateLimitPolicy binding = answered.binding();
         long retryAfter = Tick.MICROSECOND.toNanos(answered.answer().waitMicros());
         return Decision.deny(binding, ask.permits(), quota(binding, answered), retryAfter);
-    }
-
-    /** The part of a policy that an answer is about. */
-    RateLimitPolicy binding(RateLimitPolicy policy, KeyPipe.Answered answered) {
-        return pipes(policy).policy().part(answered.answer().part());
     }
 
     static Decision.Quota quota(RateLimitPolicy binding, KeyPipe.Answered answered) {

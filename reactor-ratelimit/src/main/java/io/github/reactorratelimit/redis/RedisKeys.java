@@ -17,6 +17,7 @@ final class RedisKeys {
     private final String head;
     private final String behindKey;
     private final String signalChannel;
+    private final String policies;
 
     RedisKeys(String prefix, String limiter) {
         this(prefix, limiter, "");
@@ -31,11 +32,17 @@ final class RedisKeys {
                 : tag + ":";
         this.behindKey = shared ? ":" : "}:";
         this.signalChannel = tag + "}:signals";
+        this.policies = tag + "}:policies";
     }
 
     /** Where the processes that share the limiter tell each other what changed. */
     String signalChannel() {
         return signalChannel;
+    }
+
+    /** Where the policies of the limiter lie, by their epochs. */
+    String policies() {
+        return policies;
     }
 
     String[] of(String key, List<String> partNames) {

@@ -56,6 +56,15 @@ final class RedisScript {
         static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"), false);
     }
 
+    /** Of the policies of a limiter. Reads files the first time, so not for a thread of a connection. */
+    static RedisScript ofPolicies() {
+        return Policies.SCRIPT;
+    }
+
+    private static final class Policies {
+        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("policies.lua"), false);
+    }
+
     /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */
     static RedisScript selfTest() {
         return SCRIPTS.computeIfAbsent(Set.of(), none -> new RedisScript(read("selftest.lua"), false));

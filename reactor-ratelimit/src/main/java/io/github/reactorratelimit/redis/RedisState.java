@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.Pauses;
@@ -37,6 +38,7 @@ final class RedisState implements JointState {
         this.lines = new RedisLines(settings);
         this.shortcuts = new Shortcuts(settings, calls, this, options);
         signals.listen(new Ear());
+        calls.epochs().open(this::ruledAnew);
     }
 
     RedisCalls calls() {
@@ -114,18 +116,26 @@ final class RedisState implements JointState {
     public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
         Mono<List<Decision>> asked = Mono.defer(
                         () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
-                .onErrorComplete(RedisUnavailableException.class);
+                .onErrorComplete(RedisUnavailableException.class)
+                .onErrorComplete(NewerEpochException.class);
         return MonoOnce.uncancelled(asked, settings.callbacks(), unused -> JointCall.giveBackUnused(takes, unused));
     }
 
     /** False where what is asked alone is not answered by a plain take. */
     boolean mayBeAskedTogether(String key) {
-        return !isClosed() && !lines.hasUnknownWaiters(key) && !calls.breaker().isOpen();
+        return !isClosed()
+                && !lines.hasUnknownWaiters(key)
+                && !calls.breaker().isOpen()
+                && calls.epochs().isSettled();
     }
 
     /** Behind those who wait here: at least as long as the whole limit takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
-        Mono<Decision> look = calls.decide(this, key, policy, Ask.look(policy.capacity()));
+        Mono<Decision> look = calls.decide(
+                        this, key, policy, Ask.look(calls.ruled(policy).capacity()))
+                .onErrorResume(
+                        PermitsExceedCapacityException.class,
+                        fewer -> calls.decide(this, key, policy, Ask.look(fewer.capacity())));
         return orLocal(look, () -> unavailability.look(key, policy, permits)).map(seen -> {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
@@ -147,7 +157,12 @@ final class RedisState implements JointState {
         shortcuts.giveBack(key);
         return calls.reserves(policy)
                 ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
-                : lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+                : awaitUnbooked(key, policy, permits, maxWaitNanos);
+    }
+
+    /** Waits without a slot. */
+    Mono<Decision> awaitUnbooked(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+        return lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -182,6 +197,9 @@ final class RedisState implements JointState {
     }
 
     Mono<Void> giveBack(Debit debit, Runnable count) {
+        if (calls.isSuperseded(debit.policy())) {
+            return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
+        }
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
         return shortcuts
                 .changing(debit.key(), calls.decide(this, debit.key(), debit.policy(), giveBack))
@@ -241,6 +259,12 @@ final class RedisState implements JointState {
         signals.publish(Signals.Kind.RESET, key);
     }
 
+    private void ruledAnew(PolicyEpochs.Rule rule) {
+        shortcuts.ruledAnew();
+        lines.allChanged();
+        signals.publish(Signals.Kind.EPOCH, Long.toString(rule.epoch()));
+    }
+
     /** Keys that are leased now, or may be soon. */
     int leasedKeys() {
         return shortcuts.leasedKeys();
@@ -265,19 +289,20 @@ final class RedisState implements JointState {
         @Override
         public void heard(Signals.Kind kind, String subject) {
             if (kind == Signals.Kind.EPOCH) {
-                shortcuts.forgetAll();
-            } else {
-                shortcuts.forget(subject);
+                calls.epochs().heard(subject);
+                return;
             }
-            switch (kind) {
-                case FREED -> lines.freed(subject);
-                case PAUSED, RESET -> lines.changed(subject);
-                case EPOCH -> lines.allChanged();
+            shortcuts.forget(subject);
+            if (kind == Signals.Kind.FREED) {
+                lines.freed(subject);
+            } else {
+                lines.changed(subject);
             }
         }
 
         @Override
         public void reconnected() {
+            calls.epochs().readAgain();
             shortcuts.forgetAll();
             lines.allChanged();
         }
@@ -314,7 +339,7 @@ final class RedisState implements JointState {
         private Mono<Decision> take(Ask ask) {
             Mono<Decision> decided = calls.ask(key, policy, ask)
                     .doOnNext(answered -> learn(answered.key()))
-                    .map(answered -> calls.decision(RedisState.this, key, policy, ask, answered));
+                    .map(answered -> RedisCalls.decision(RedisState.this, key, ask, answered));
             return orLocal(decided, () -> unavailability.decide(key, policy, ask.permits()));
         }
 
@@ -330,8 +355,9 @@ final class RedisState implements JointState {
 
         @Override
         public Decision deny(long permits, long retryAfterNanos) {
-            Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-            return Decision.deny(policy, permits, quota, retryAfterNanos);
+            RateLimitPolicy ruling = calls.ruled(policy);
+            Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
+            return Decision.deny(ruling, permits, quota, retryAfterNanos);
         }
     }
 }

@@ -149,6 +149,26 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().hashTag(tag).build());
     }
 
+    /**
+     * The same store, whose limiters follow a change of their policy that is rolled out process by process. Raise the epoch by
+     * one with every change, also with a roll-back. Of two processes the one with the higher epoch rules: the other
+     * follows its policy from the first call for a key that the newer one has touched, or from its signal, and
+     * within half a minute in any case. What a key spent under the policy before is kept, capped at the new
+     * capacity; whoever has a slot is given another. What was taken before the change cannot be refunded after it.
+     *
+     * <p>Concerns the policy that a limiter is built with, not those that a resolver gives keys, and no {@link ConcurrencyLimit}, where the
+     * latest call rules. A limiter that follows still refuses at once what exceeds the capacity of the policy that it was built with.
+     *
+     * @param epoch 0 for none, as it is unless given: nothing is kept of the policy before
+     */
+    public RedisStore withPolicyEpoch(long epoch) {
+        if (epoch < 0) {
+            throw new IllegalArgumentException("epoch must not be negative, was " + epoch);
+        }
+        Exact.check("epoch", epoch);
+        return with(options.toBuilder().policyEpoch(epoch).build());
+    }
+
     /** The same store, whose calls are given up after {@code deadline}. They are never sent again. */
     public RedisStore withDeadline(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
@@ -222,7 +242,7 @@ public final class RedisStore implements RateLimitStore {
             ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
             return ConcurrencyState.open(settings, options, calls, link.signals(keys));
         }
-        RedisCalls calls = new RedisCalls(settings, caller, keys, options.coalescing());
+        RedisCalls calls = new RedisCalls(settings, caller, keys, options);
         LocalSpending spending = new LocalSpending(settings, calls, LocalSpending.MAX_KEYS);
         Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), spending);
         return new RedisState(settings, calls, unavailability, link.signals(keys), options);

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.redis.Ask.Op;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -73,7 +72,7 @@ final class ScriptArguments {
     }
 
     private static void append(List<String> arguments, Ask ask, long capacity) {
-        if (ask.permits() > capacity && ask.op() != Op.CHARGE && ask.op() != Op.TAKE_UP_TO) {
+        if (ask.permits() > capacity && ask.op().isBoundedByCapacity()) {
             throw new IllegalArgumentException("permits of a " + ask.op() + " must be at most the capacity " + capacity
                     + ", was " + ask.permits());
         }

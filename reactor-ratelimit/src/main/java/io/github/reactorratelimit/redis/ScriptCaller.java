@@ -119,6 +119,10 @@ final class ScriptCaller {
         if (serverMicros.isPresent()) {
             return new OutsideWindows(serverMicros.getAsLong());
         }
+        OptionalLong newerEpoch = ScriptReply.newerEpoch(said);
+        if (newerEpoch.isPresent()) {
+            return new NewerEpochException(newerEpoch.getAsLong());
+        }
         if (ScriptReply.isCorrupt(said)) {
             return new RedisCorruptStateException(said);
         }

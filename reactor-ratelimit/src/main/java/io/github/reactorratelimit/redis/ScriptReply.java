@@ -22,6 +22,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
     private static final int VALUES_PER_ANSWER = 5;
     private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,15}");
     private static final Pattern OUTSIDE_WINDOWS = Pattern.compile("RATELIMITWINDOW (-?[0-9]{1,16})");
+    private static final Pattern NEWER_EPOCH = Pattern.compile("RATELIMITEPOCH ([0-9]{1,16})");
     private static final String CORRUPT = "RATELIMITCORRUPT ";
 
     /**
@@ -77,10 +78,10 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
     /**
      * The answers of joint.lua, up to the first denial.
      *
-     * @param parts how many parts the policy of each ask has
+     * @param policies the policy of each ask
      * @throws RedisReplyException if it is not what our script answers
      */
-    static List<KeyPipe.Answered> parseJoint(@Nullable Object reply, List<Ask> asks, List<Integer> parts) {
+    static List<KeyPipe.Answered> parseJoint(@Nullable Object reply, List<Ask> asks, List<PolicyArguments> policies) {
         int size = VALUES_OF_JOINT + VALUES_PER_ANSWER * asks.size();
         if (!(reply instanceof List<?> values) || values.size() != size) {
             throw new RedisReplyException("reply to " + asks.size() + " takes is no array of " + size + " values");
@@ -93,12 +94,14 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         List<KeyPipe.Answered> answers = new ArrayList<>();
         for (int i = 0; i < answered; i++) {
             int from = VALUES_OF_JOINT + i * VALUES_PER_ANSWER;
-            Answer answer = answer(asks.get(i), values.subList(from, from + VALUES_PER_ANSWER), parts.get(i));
+            PolicyArguments policy = policies.get(i);
+            int parts = policy.partNames().size();
+            Answer answer = answer(asks.get(i), values.subList(from, from + VALUES_PER_ANSWER), parts);
             boolean mayBeDenied = i == answered - 1;
             if (mayBeDenied ? answered < asks.size() && answer.allowed() : !answer.allowed()) {
                 throw new RedisReplyException("reply ends at " + answered + ", but not with the first denial");
             }
-            answers.add(new KeyPipe.Answered(answer, key));
+            answers.add(new KeyPipe.Answered(answer, key, policy));
         }
         return answers;
     }
@@ -111,6 +114,12 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
     /** If an error means that the server's time lies outside the calendar windows it was passed, that time. */
     static OptionalLong outsideWindows(String error) {
         Matcher matcher = OUTSIDE_WINDOWS.matcher(error);
+        return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    }
+
+    /** If an error means that a newer policy rules the key, its epoch. */
+    static OptionalLong newerEpoch(String error) {
+        Matcher matcher = NEWER_EPOCH.matcher(error);
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 

@@ -38,13 +38,13 @@ final class Shortcuts {
 
     /** Spends leased permits, without allocating. */
     boolean spendNow(String key, RateLimitPolicy policy, long permits) {
-        return purses != null && purses.spendNow(key, policy, permits);
+        return purses != null && purses.spendNow(key, calls.ruled(policy), permits);
     }
 
     /** Spends leased permits; null if they are not here. */
     @Nullable
     Decision spend(String key, RateLimitPolicy policy, long permits) {
-        return purses == null ? null : purses.spend(key, policy, permits);
+        return purses == null ? null : purses.spend(key, calls.ruled(policy), permits);
     }
 
     /** Spends leased permits, or denies what is known to be denied; null if only Redis knows. */
@@ -54,20 +54,22 @@ final class Shortcuts {
         if (leased != null || denials == null) {
             return leased;
         }
-        long missing = purses == null ? permits : permits - purses.left(key, policy);
-        return denials.find(key, policy, permits, missing, now());
+        RateLimitPolicy ruled = calls.ruled(policy);
+        long missing = purses == null ? permits : permits - purses.left(key, ruled);
+        return denials.find(key, ruled, permits, missing, now());
     }
 
     /** What is here and what Redis has. */
     Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
         return purses == null
                 ? calls.decide(state, key, policy, Ask.look(permits))
-                : purses.look(key, policy, permits, ask -> calls.decide(state, key, policy, ask));
+                : purses.look(key, calls.ruled(policy), permits, ask -> calls.decide(state, key, policy, ask));
     }
 
     /** Takes in Redis, and some ahead where that is worth it. */
     Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        return purses == null ? takeInRedis(key, policy, permits) : purses.take(key, policy, permits);
+        RateLimitPolicy ruled = calls.ruled(policy);
+        return purses == null ? takeInRedis(key, ruled, permits) : purses.take(key, ruled, permits);
     }
 
     /** Takes in Redis, whatever is here. */
@@ -108,6 +110,14 @@ final class Shortcuts {
     void forgetAll() {
         if (denials != null) {
             denials.forgetAll();
+        }
+    }
+
+    /** Another policy rules: nothing that is known of any key holds. */
+    void ruledAnew() {
+        forgetAll();
+        if (purses != null) {
+            purses.dropAll();
         }
     }
 

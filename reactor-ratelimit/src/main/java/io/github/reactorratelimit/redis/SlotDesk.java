@@ -49,6 +49,10 @@ final class SlotDesk implements BookingDesk {
                 .ask(key, policy, ask)
                 .map(answered -> answer(ask, answered))
                 .onErrorResume(
+                        NoSlotsException.class,
+                        none -> state.awaitUnbooked(key, policy, permits, maxWaitNanos)
+                                .map(Answer::of))
+                .onErrorResume(
                         RedisUnavailableException.class,
                         unavailable -> state.unavailability()
                                 .decide(key, policy, permits)
@@ -59,7 +63,7 @@ final class SlotDesk implements BookingDesk {
         learn(answered.key());
         return answered.answer().allowed()
                 ? Answer.of(new Slot(ask.permits(), answered))
-                : Answer.of(state.calls().denial(policy, ask, answered));
+                : Answer.of(RedisCalls.denial(ask, answered));
     }
 
     private void learn(ScriptReply.KeyStatus key) {
@@ -84,8 +88,9 @@ final class SlotDesk implements BookingDesk {
 
     @Override
     public Decision deny(long permits, long retryAfterNanos) {
-        Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(policy, permits, quota, retryAfterNanos);
+        RateLimitPolicy ruling = state.calls().ruled(policy);
+        Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(ruling, permits, quota, retryAfterNanos);
     }
 
     /** Known by its base, its time less the shift, so that a pause moves it. */
@@ -125,8 +130,8 @@ final class SlotDesk implements BookingDesk {
 
         @Override
         public Decision use() {
-            RateLimitPolicy binding = state.calls().binding(policy, answered);
-            Debit debit = new Debit(state, key, policy, permits, baseMicros + known.shiftMicros);
+            RateLimitPolicy binding = answered.binding();
+            Debit debit = new Debit(state, key, answered.policy().policy(), permits, baseMicros + known.shiftMicros);
             return Decision.allow(binding, RedisCalls.quota(binding, answered), debit);
         }
 

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param denialCache whether a denial answers for a while
  * @param leaseTime how long after their debit leased permits may be spent; null without leases
  * @param hashTag what chooses the slot of all keys; empty if each has its own
+ * @param policyEpoch of two processes the one with the higher epoch says which policy rules; 0 without epochs
  */
 record StoreOptions(
         String prefix,
@@ -21,10 +22,11 @@ record StoreOptions(
         boolean coalescing,
         boolean denialCache,
         @Nullable Duration leaseTime,
-        String hashTag) {
+        String hashTag,
+        long policyEpoch) {
 
     static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "");
+            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "", 0);
 
     Builder toBuilder() {
         return new Builder(this);
@@ -40,6 +42,7 @@ record StoreOptions(
         private boolean denialCache;
         private @Nullable Duration leaseTime;
         private String hashTag;
+        private long policyEpoch;
 
         private Builder(StoreOptions options) {
             this.prefix = options.prefix;
@@ -49,6 +52,7 @@ record StoreOptions(
             this.denialCache = options.denialCache;
             this.leaseTime = options.leaseTime;
             this.hashTag = options.hashTag;
+            this.policyEpoch = options.policyEpoch;
         }
 
         Builder prefix(String value) {
@@ -86,8 +90,14 @@ record StoreOptions(
             return this;
         }
 
+        Builder policyEpoch(long value) {
+            policyEpoch = value;
+            return this;
+        }
+
         StoreOptions build() {
-            return new StoreOptions(prefix, deadline, failureMode, coalescing, denialCache, leaseTime, hashTag);
+            return new StoreOptions(
+                    prefix, deadline, failureMode, coalescing, denialCache, leaseTime, hashTag, policyEpoch);
         }
     }
 }

@@ -24,6 +24,10 @@
 
 -- What was spent under the policy before counts as spent under this one, as far as its capacity goes.
 local function move(parts, before, now)
+  if before.moved then
+    return
+  end
+  before.moved = true
   local spent = composite.spent(before, now)
   for i = 1, #before do
     local old = before[i]

@@ -34,20 +34,37 @@ local function is_noted(now)
     and now - notes.written < REWRITE_AFTER
 end
 
+local function ttl_of_notes(now, parts)
+  local matters = ticks_until(notes.pause, now)
+  for i = 1, #parts do
+    matters = math.max(matters, parts[i].steps.reset(parts[i].policy, parts[i].state, now))
+  end
+  return ttl_millis(KEPT_AT_LEAST + matters)
+end
+
+local function is_changed(parts)
+  for i = 1, #parts do
+    if parts[i].state ~= parts[i].loaded then
+      return true
+    end
+  end
+  return false
+end
+
 local function save_notes(key, now, parts)
   if noted and is_noted(now) then
+    -- A state must not outlive the epoch that it belongs to: an older policy would take it for its own.
+    if notes.epoch > 0 and is_changed(parts) then
+      command('PEXPIRE', key, text(ttl_of_notes(now, parts)))
+    end
     return
   end
   if not noted and notes.epoch == 0 and notes.pause == NOT_PAUSED and notes.shift == 0 and notes.generation == 0 then
     return
   end
-  local matters = ticks_until(notes.pause, now)
-  for i = 1, #parts do
-    matters = math.max(matters, parts[i].steps.reset(parts[i].policy, parts[i].state, now))
-  end
   local values = { notes.epoch, now, math.max(0, notes.pause), notes.shift, notes.generation }
   for i = 1, #values do
     values[i] = text(values[i])
   end
-  save_text(key, table.concat(values, ' '), ttl_millis(KEPT_AT_LEAST + matters))
+  save_text(key, table.concat(values, ' '), ttl_of_notes(now, parts))
 end

@@ -115,7 +115,7 @@ class LocalChargeTest {
         Scheduler scheduler = Schedulers.parallel();
         LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
         ScriptCaller caller = new ScriptCaller(faulty.async(), scheduler, ofMillis(100));
-        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), true);
+        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), StoreOptions.DEFAULT);
         return new LocalSpending(settings, calls, maxKeys);
     }
 

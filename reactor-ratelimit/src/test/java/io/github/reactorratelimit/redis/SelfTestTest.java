@@ -50,7 +50,7 @@ class SelfTestTest {
     /** What docs/redis.md says a user needs. */
     private static final String PERMISSIONS = "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +set +del +pexpire"
             + " +llen +lrange +rpush +ltrim +exists +zadd +zcard +zcount +zscore +zrangebyscore +zrevrange +zrem +zremrangebyscore"
-            + " +publish +subscribe +unsubscribe +info";
+            + " +publish +subscribe +unsubscribe +info +hgetall +hsetnx +hdel";
 
     /** What it needs in addition for Lettuce to find the nodes. */
     private static final String FOR_CLUSTER = " +cluster|nodes";

@@ -1,0 +1,205 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitPolicy;
+import java.time.Duration;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * Which policy rules in place of a limiter's own: that one, until a process came with a higher epoch. Learned from the registry
+ * when the limiter opens, when a script says that a key has a newer policy, when a signal says so, and now and then.
+ *
+ * <p>A limiter without an epoch reads nothing until a script or a signal tells it of one.
+ */
+final class PolicyEpochs {
+
+    /**
+     * What rules.
+     *
+     * @param before what ruled before; null if that is not known, or was the same
+     */
+    record Rule(
+            long epoch, RateLimitPolicy policy, @Nullable RateLimitPolicy before) {}
+
+    /** Less than {@link RedisCalls#BEFORE_MATTERS_LONGER}: by then everybody follows, whether or not signals arrive. */
+    static final Duration READ_EVERY = Duration.ofSeconds(30);
+
+    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
+
+    private final LimiterSettings settings;
+    private final Function<Rule, Mono<NavigableMap<Long, String>>> registry;
+    private final Consumer<Rule> throne;
+    private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
+    private final AtomicLong readAtNanos;
+
+    private volatile Rule rule;
+    private volatile boolean settled;
+    private volatile Consumer<Rule> herald = news -> {};
+
+    /**
+     * @param registry registers a rule and brings all that are known
+     * @param throne told of another rule before anybody else
+     */
+    PolicyEpochs(
+            LimiterSettings settings,
+            long epoch,
+            Function<Rule, Mono<NavigableMap<Long, String>>> registry,
+            Consumer<Rule> throne) {
+        this.settings = settings;
+        this.registry = registry;
+        this.throne = throne;
+        this.rule = new Rule(epoch, settings.policy(), null);
+        this.settled = epoch == 0;
+        this.readAtNanos = new AtomicLong(now());
+    }
+
+    private long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    /** Reads the registry, if there is an epoch; {@code herald} is told what rules then and each time that changes. */
+    void open(Consumer<Rule> herald) {
+        this.herald = herald;
+        readAgain();
+    }
+
+    /** Whether it is known what ruled before. */
+    boolean isSettled() {
+        return settled;
+    }
+
+    /** Makes a call under the rule; once more if the script knows of a newer one, since then nothing ran. */
+    <T> Mono<T> ruled(Supplier<Mono<T>> call) {
+        return Mono.defer(() -> {
+                    if (!settled) {
+                        return settle().then(Mono.defer(call));
+                    }
+                    readNowAndThen();
+                    return call.get();
+                })
+                .onErrorResume(
+                        NewerEpochException.class,
+                        newer -> follow(newer.epoch())
+                                .then(Mono.defer(call))
+                                .onErrorMap(
+                                        NewerEpochException.class,
+                                        again -> new RedisUnavailableException(
+                                                "the policy changed twice meanwhile", again)));
+    }
+
+    /** Without the registry nobody can tell what was spent before; only if it is broken for good they go on. */
+    private Mono<Void> settle() {
+        return reading().onErrorResume(error -> !(error instanceof RedisUnavailableException), broken -> {
+            settled = true;
+            return Mono.empty();
+        });
+    }
+
+    /** A process with this epoch exists. */
+    private Mono<Void> follow(long epoch) {
+        return Mono.defer(() -> rule.epoch() >= epoch ? Mono.empty() : reading())
+                // the reading that was joined may have been older
+                .then(Mono.defer(() -> rule.epoch() >= epoch ? Mono.<Void>empty() : reading()))
+                .then(Mono.defer(() -> rule.epoch() >= epoch ? Mono.empty() : Mono.error(unknown(epoch))));
+    }
+
+    private RedisUnavailableException unknown(long epoch) {
+        return new RedisUnavailableException("limiter '" + settings.name() + "' is ruled by a policy of epoch " + epoch
+                + " that is not registered; this process has epoch " + rule.epoch());
+    }
+
+    /** Somebody says that there is this epoch. */
+    void heard(String subject) {
+        try {
+            follow(Long.parseLong(subject)).subscribe(nothing -> {}, unread -> {});
+        } catch (NumberFormatException stranger) {
+            LOG.debug("A signal names no epoch");
+        }
+    }
+
+    private void readNowAndThen() {
+        if (rule.epoch() > 0) {
+            long last = readAtNanos.get();
+            long now = now();
+            if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
+                readAgain();
+            }
+        }
+    }
+
+    /** Anything may have happened; costs nothing where there are no epochs. */
+    void readAgain() {
+        if (rule.epoch() > 0) {
+            reading().subscribe(nothing -> {}, unread -> {});
+        }
+    }
+
+    /** The one reading that is under way. */
+    private Mono<Void> reading() {
+        for (; ; ) {
+            Mono<Void> underWay = reading.get();
+            if (underWay != null) {
+                return underWay;
+            }
+            Mono<Void> mine = Mono.defer(() -> registry.apply(rule))
+                    .publishOn(Schedulers.boundedElastic())
+                    .doOnNext(this::learn)
+                    .doOnError(this::log)
+                    .doOnTerminate(() -> reading.set(null))
+                    .then()
+                    .cache();
+            if (reading.compareAndSet(null, mine)) {
+                return mine;
+            }
+        }
+    }
+
+    private void log(Throwable unread) {
+        if (!(unread instanceof RedisUnavailableException)) {
+            LOG.warn("Limiter '{}': its policies in Redis cannot be read, {}", settings.name(), unread.toString());
+        }
+    }
+
+    /** By one at a time. A script may have to be put together, so not on a thread of the connection. */
+    private void learn(NavigableMap<Long, String> policies) {
+        Rule known = rule;
+        boolean first = !settled;
+        if (!policies.isEmpty() && (first || policies.lastKey() > known.epoch())) {
+            Rule next = newest(policies);
+            throne.accept(next);
+            rule = next;
+            settled = true;
+            herald.accept(next);
+        }
+        settled = true;
+    }
+
+    private Rule newest(NavigableMap<Long, String> policies) {
+        long epoch = policies.lastKey();
+        RateLimitPolicy policy = PolicyText.parse(policies.lastEntry().getValue());
+        if (epoch == rule.epoch() && !policy.equals(rule.policy())) {
+            LOG.error(
+                    "Limiter '{}': epoch {} was registered with {}, which rules here too; raise the epoch for {}",
+                    settings.name(),
+                    epoch,
+                    policy,
+                    rule.policy());
+        }
+        Map.Entry<Long, String> lower = policies.lowerEntry(epoch);
+        RateLimitPolicy own = rule.epoch() < epoch ? rule.policy() : null;
+        RateLimitPolicy before = lower == null ? own : PolicyText.parse(lower.getValue());
+        return new Rule(epoch, policy, policy.equals(before) ? null : before);
+    }
+}
