@@ -416,7 +416,7 @@ class PolicyEpochTest {
     void changeUnderLoadNeverAdmitsMoreThanTheNewerPolicyHasLeft(boolean signals, boolean leases) {
         int keys = 50;
         long after = 20;
-        RateLimiter old = process(under(signals, leases), 1, window(1_000));
+        RateLimiter old = process(under(signals, leases), 1, TokenBucket.of(1_000, ofDays(300)));
         AtomicIntegerArray underOld = new AtomicIntegerArray(keys);
         AtomicIntegerArray underNew = new AtomicIntegerArray(keys);
         Mono<RateLimiter> fresh = Mono.fromSupplier(() -> process(under(signals, leases), 2, window(after)))
