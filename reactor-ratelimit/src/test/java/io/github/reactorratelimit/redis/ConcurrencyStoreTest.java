@@ -185,8 +185,7 @@ class ConcurrencyStoreTest {
         Leavers.leave(
                 FULL ? 100_000 : 5_000,
                 i -> i % 2 == 0 ? limiter.acquireLease("try", 1, ZERO) : limiter.acquireLease("wait", 1, PATIENCE),
-                Lease::release,
-                limiter.peek("other"));
+                Lease::release);
         Await.until(
                 "all permits back",
                 () -> limiter.peek("try").block(PATIENCE).remaining() == 100_000

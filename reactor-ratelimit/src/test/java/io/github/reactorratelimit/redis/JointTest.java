@@ -236,8 +236,7 @@ class JointTest {
                     5_000,
                     i -> RateLimiter.acquireAll(List.of(ask(first, "a"), ask(second, "b"))),
                     taken -> first.refund(taken.decisions().get(0))
-                            .then(second.refund(taken.decisions().get(1))),
-                    first.peek("other"));
+                            .then(second.refund(taken.decisions().get(1))));
             Await.until(
                     "all permits back",
                     () -> first.peek("a").block(PATIENCE).remaining() == 100_000

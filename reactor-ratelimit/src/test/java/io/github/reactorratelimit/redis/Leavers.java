@@ -25,17 +25,13 @@ final class Leavers {
 
     private Leavers() {}
 
-    /**
-     * Completes when all have left; what they gave back may still be under way. After each comes a {@code roundTrip},
-     * so that they do not ask faster than the server answers: else all would leave long before their answer.
-     */
-    static <T> void leave(int count, IntFunction<Mono<T>> ask, Function<T, Mono<Void>> giveBack, Mono<?> roundTrip) {
+    /** Completes when all have left; what they gave back may still be under way. */
+    static <T> void leave(int count, IntFunction<Mono<T>> ask, Function<T, Mono<Void>> giveBack) {
         SplittableRandom random = new SplittableRandom(Seeds.of("leavers"));
         AtomicInteger served = new AtomicInteger();
         Flux.range(0, count)
                 .flatMap(
-                        i -> leaver(ask.apply(i), random.nextInt(1 << random.nextInt(1, DOUBLINGS)), served, giveBack)
-                                .then(roundTrip),
+                        i -> leaver(ask.apply(i), random.nextInt(1 << random.nextInt(1, DOUBLINGS)), served, giveBack),
                         AT_A_TIME)
                 .blockLast(PATIENCE);
         System.out.printf("leavers: %d, of whom %d were served%n", count, served.get());

@@ -92,8 +92,7 @@ class RedisStoreTest {
             Leavers.leave(
                     5_000,
                     i -> i % 2 == 0 ? limiter.tryAcquire("try") : limiter.acquire("wait"),
-                    limiter::refund,
-                    limiter.peek("other"));
+                    limiter::refund);
             Await.until(
                     "all permits back",
                     () -> limiter.peek("try").block(PATIENCE).remaining() == 100_000
