@@ -96,7 +96,7 @@ final class AskPipe<A, B> extends SerialWorker {
             asks.add(pending.ask());
         }
         underWay = batch;
-        outlet.call(key, asks)
+        Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
     }
 

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
 
 /**
  * The asks for one key. One call is under way at a time; what is asked meanwhile travels in the next,
@@ -89,7 +90,7 @@ final class KeyPipe extends SerialWorker {
             asks.add(pending.ask());
         }
         underWay = batch;
-        pipes.call(key, asks).subscribe(this::came, this::came);
+        Mono.defer(() -> pipes.call(key, asks)).subscribe(this::came, this::came);
     }
 
     /** What becomes of slots is told for a call as a whole, so whatever moves them travels alone. */

@@ -1,12 +1,10 @@
 package io.github.reactorratelimit.redis;
 
-import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -67,16 +65,12 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
         });
     }
 
-    /** Ends {@code call} with an error if its answer does not come in time; what comes then is ignored. */
-    static <T> Mono<T> within(Duration deadline, Scheduler clock, Mono<T> call, Supplier<Throwable> tooLate) {
+    /** Answers as {@code call} does, unless {@code started} does so first; then what is under way is cancelled. */
+    static <T> Mono<T> racing(Mono<T> call, Consumer<Reply<T>> started) {
         return asking(reply -> {
             Follower<T> follower = new Follower<>(reply, Runnable::run);
-            Disposable timer =
-                    clock.schedule(() -> reply.fail(tooLate.get()), deadline.toNanos(), TimeUnit.NANOSECONDS);
-            reply.whenOver(() -> {
-                timer.dispose();
-                follower.dispose();
-            });
+            reply.whenOver(follower);
+            started.accept(reply);
             call.subscribe(follower);
         });
     }
@@ -147,19 +141,27 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
 
         /** Completes without a value if there is none. */
         void succeed(@Nullable T value) {
-            if (end(State.DONE)) {
-                if (value != null) {
-                    actual.onNext(value);
+            if (state.compareAndSet(State.ASKED, State.DONE)) {
+                try {
+                    if (value != null) {
+                        actual.onNext(value);
+                    }
+                    actual.onComplete();
+                } finally {
+                    cleanUp();
                 }
-                actual.onComplete();
             } else if (value != null) {
                 once.unused.accept(value);
             }
         }
 
         void fail(Throwable error) {
-            if (end(State.DONE)) {
-                actual.onError(error);
+            if (state.compareAndSet(State.ASKED, State.DONE)) {
+                try {
+                    actual.onError(error);
+                } finally {
+                    cleanUp();
+                }
             }
         }
 
@@ -188,20 +190,24 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
 
         @Override
         public void cancel() {
-            if (!state.compareAndSet(State.SUBSCRIBED, State.CANCELLED)) {
-                end(State.CANCELLED);
+            if (!state.compareAndSet(State.SUBSCRIBED, State.CANCELLED)
+                    && state.compareAndSet(State.ASKED, State.CANCELLED)) {
+                cleanUp();
             }
         }
 
-        private boolean end(State end) {
-            boolean first = state.compareAndSet(State.ASKED, end);
-            if (first) {
-                Disposable action = cleanup.getAndSet(OVER);
-                if (action != null) {
-                    action.dispose();
-                }
+        /** Answered, or left. */
+        boolean isOver() {
+            State now = state.get();
+            return now == State.DONE || now == State.CANCELLED;
+        }
+
+        /** After the subscriber was told: nothing that goes wrong here may cost it its answer. */
+        private void cleanUp() {
+            Disposable action = cleanup.getAndSet(OVER);
+            if (action != null) {
+                action.dispose();
             }
-            return first;
         }
 
         @Override

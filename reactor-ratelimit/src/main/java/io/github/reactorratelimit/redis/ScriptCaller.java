@@ -29,12 +29,12 @@ final class ScriptCaller {
 
     private final RedisScriptingAsyncCommands<String, String> commands;
     private final Scheduler scheduler;
-    private final Duration deadline;
+    private final Deadlines deadlines;
 
     ScriptCaller(RedisScriptingAsyncCommands<String, String> commands, Scheduler scheduler, Duration deadline) {
         this.commands = commands;
         this.scheduler = scheduler;
-        this.deadline = deadline;
+        this.deadlines = new Deadlines(scheduler, deadline);
     }
 
     Mono<ScriptReply> call(Ruling ruling, String[] keys, List<Ask> asks) {
@@ -69,11 +69,7 @@ final class ScriptCaller {
     }
 
     private <T> Mono<T> withinDeadline(Mono<T> call) {
-        return MonoOnce.within(
-                deadline,
-                scheduler,
-                call,
-                () -> new RedisUnavailableException("no answer from Redis within " + deadline));
+        return deadlines.within(call);
     }
 
     private Mono<ScriptReply> attempt(Ruling ruling, String[] keys, List<Ask> asks, long aboutMicros) {

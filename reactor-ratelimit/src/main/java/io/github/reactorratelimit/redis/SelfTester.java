@@ -131,11 +131,8 @@ final class SelfTester {
     /** The command's own error is a finding too; that a script is not known is none. */
     private <T> Mono<List<Finding>> asked(
             String command, Supplier<RedisFuture<T>> sent, Function<T, List<Finding>> judged) {
-        return MonoOnce.within(
-                        PATIENCE,
-                        Schedulers.parallel(),
-                        MonoOnce.ofStage(sent).map(judged),
-                        () -> new RedisUnavailableException("no answer within " + PATIENCE))
+        return new Deadlines(Schedulers.parallel(), PATIENCE)
+                .within(MonoOnce.ofStage(sent).map(judged))
                 .onErrorResume(RedisNoScriptException.class, unknown -> Mono.just(List.of()))
                 .onErrorResume(error -> Mono.just(List.of(judge(command, error))));
     }

@@ -6,11 +6,8 @@ import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -21,8 +18,8 @@ import reactor.core.publisher.Mono;
  * leaves, so when somebody gives up, those behind move up, and the last booking is given back. Who asked
  * for the same number never overtakes; nobody is delayed by anybody who came later.
  *
- * <p>Those whose wish was not answered by the state itself, because that did not answer, or whose booking
- * became void, are unbooked and wish again.
+ * <p>There is a booking or a wish under way for everybody, or a time at which to wish again: those whose wish was
+ * answered by a stand-in, because the state did not answer, or whose booking became void, wish again.
  */
 final class BookedLine extends Line {
 
@@ -40,13 +37,14 @@ final class BookedLine extends Line {
     /** The owner's, as are the fields below. */
     private final Map<Long, Lane> lanes = new HashMap<>();
 
-    private final Set<Waiter> unbooked = new LinkedHashSet<>();
-    private long wishAgainAt;
+    /** When to wish for those who have no booking and no wish under way; {@link Algorithm#UNKNOWN} for at once. */
+    private long wishAgainAt = Algorithm.UNKNOWN;
+
     private int wishes;
     private boolean refreshing;
 
-    /** What came for a wish; of nobody if the line made it for itself. */
-    private record Reply(@Nullable Waiter waiter, long permits, Object answer) {}
+    /** What came from a desk for a wish; of nobody if the line made it for itself. */
+    private record Reply(BookingDesk from, @Nullable Waiter waiter, long permits, Object answer) {}
 
     BookedLine(BookedLines lines, long id, String key, BookingDesk desk) {
         super(lines, id, key);
@@ -101,26 +99,25 @@ final class BookedLine extends Line {
         if (waiters.size() > lines.maxWaiters()) {
             deny(newcomer, now, Algorithm.UNKNOWN);
         } else {
-            wish(newcomer, newcomer.permits, newcomer.notAfter, now);
+            wish(newcomer, lane, now);
         }
     }
 
-    private void wait(Waiter waiter) {
-        unbooked.add(waiter);
-        if (waiter.hasDeadline()) {
-            waiters.watch(waiter);
-        }
+    private void wish(Waiter waiter, Lane lane, long now) {
+        lane.wishes++;
+        wish(waiter, waiter.permits, waiter.notAfter, now);
     }
 
     private void wish(@Nullable Waiter waiter, long permits, long notAfter, long now) {
         wishes++;
+        BookingDesk asked = desk;
         long maxWait = notAfter == Long.MAX_VALUE ? notAfter : Math.max(0, notAfter - now);
-        Mono.defer(() -> desk.book(permits, maxWait))
+        Mono.defer(() -> asked.book(permits, maxWait))
                 .cast(Object.class)
                 .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
                 .subscribe(
-                        answer -> replied(new Reply(waiter, permits, answer)),
-                        error -> replied(new Reply(waiter, permits, error)));
+                        answer -> replied(new Reply(asked, waiter, permits, answer)),
+                        error -> replied(new Reply(asked, waiter, permits, error)));
     }
 
     private void replied(Reply reply) {
@@ -130,7 +127,7 @@ final class BookedLine extends Line {
 
     @Override
     long serve(long now) {
-        changeDesk(now);
+        changeDesk();
         startRefresh();
         for (Reply reply = replies.poll(); reply != null; reply = replies.poll()) {
             wishes--;
@@ -145,24 +142,22 @@ final class BookedLine extends Line {
         for (Lane lane : lanes.values()) {
             next = Math.min(next, serve(lane, now));
         }
-        lanes.values().removeIf(Lane::isEmpty);
         if (exchangeWanted) {
             exchangeWanted = false;
             exchangeLast(now);
         }
-        return Math.min(next, wishAgain(now));
+        next = Math.min(next, wishAgain(now));
+        lanes.values().removeIf(Lane::isEmpty);
+        return next;
     }
 
-    private void changeDesk(long now) {
+    private void changeDesk() {
         BookingDesk other = otherDesk;
         if (other != null) {
             otherDesk = null;
             desk = other;
-            for (Lane lane : lanes.values()) {
-                lane.freeAll();
-                lane.forEachWaiter(this::wait);
-            }
-            wishAgainAt = now;
+            lanes.values().forEach(Lane::freeAll);
+            wishAgainAt = Algorithm.UNKNOWN;
         }
     }
 
@@ -182,10 +177,13 @@ final class BookedLine extends Line {
 
     private void take(Reply reply, long now) {
         Waiter waiter = reply.waiter;
+        Lane lane = lanes.computeIfAbsent(reply.permits, permits -> new Lane());
+        if (waiter != null) {
+            lane.wishes--;
+        }
         if (reply.answer instanceof BookingDesk.Answer answer) {
             if (answer.booking() != null) {
-                lanes.computeIfAbsent(reply.permits, permits -> new Lane()).add(answer.booking());
-                exchangeWanted |= waiter == null;
+                book(reply, lane, answer.booking());
             } else if (answer.decision() != null) {
                 if (waiter != null && waiter.linked) {
                     told(waiter, answer.decision(), now);
@@ -195,6 +193,15 @@ final class BookedLine extends Line {
             }
         } else if (reply.answer instanceof Throwable failure && waiter != null && waiter.linked) {
             fail(waiter, failure, WaitOutcome.DENIED);
+        }
+    }
+
+    private void book(Reply reply, Lane lane, Booking booking) {
+        if (reply.from == desk) {
+            lane.add(booking);
+            exchangeWanted |= reply.waiter == null;
+        } else {
+            booking.free();
         }
     }
 
@@ -212,35 +219,36 @@ final class BookedLine extends Line {
         }
         long retry = decision.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
         if (decision.degraded() && (waiter.notAfter == Long.MAX_VALUE || retry <= waiter.notAfter - now)) {
-            wait(waiter);
+            if (waiter.hasDeadline()) {
+                waiters.watch(waiter);
+            }
             wishAgainAt = now + retry;
         } else {
             answer(waiter, decision);
         }
     }
 
+    /**
+     * Wishes for those who have no booking and no wish under way: a stand-in denied them, their booking became void, or
+     * somebody before them in their lane used what they had wished for.
+     */
     private long wishAgain(long now) {
-        if (unbooked.isEmpty()) {
+        if (lanes.values().stream().noneMatch(Lane::lacks)) {
             return Algorithm.UNKNOWN;
         }
-        if (wishAgainAt > now) {
+        if (wishAgainAt != Algorithm.UNKNOWN && wishAgainAt > now) {
             return wishAgainAt;
         }
-        List<Waiter> inOrder = List.copyOf(unbooked);
-        unbooked.clear();
-        for (Waiter waiter : inOrder) {
-            if (waiter.linked) {
-                wish(waiter, waiter.permits, waiter.notAfter, now);
-            }
+        wishAgainAt = Algorithm.UNKNOWN;
+        for (Lane lane : lanes.values()) {
+            lane.lacking().forEach(waiter -> wish(waiter, lane, now));
         }
         return Algorithm.UNKNOWN;
     }
 
     private long serve(Lane lane, long now) {
         if (lane.dropVoid()) {
-            lane.forEachWaiter(this::wait);
-            wishAgainAt = now;
-            return Algorithm.UNKNOWN;
+            wishAgainAt = Algorithm.UNKNOWN;
         }
         for (Booking first = lane.first(); first != null && first.at() <= now; first = lane.first()) {
             lane.removeFirst();

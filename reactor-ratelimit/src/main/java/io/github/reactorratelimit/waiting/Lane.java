@@ -24,6 +24,9 @@ final class Lane {
     /** Of {@link #waiters} those who have not left. */
     private int waiting;
 
+    /** Of those who joined the wishes that were not answered yet. */
+    int wishes;
+
     /** Several bookings may be for the same time. */
     private record Numbered(Booking booking, long number) {}
 
@@ -45,7 +48,23 @@ final class Lane {
     }
 
     boolean isEmpty() {
-        return waiting == 0 && bookings.isEmpty();
+        return waiting == 0 && bookings.isEmpty() && wishes == 0;
+    }
+
+    /** Whether somebody has neither a booking nor a wish under way. */
+    boolean lacks() {
+        return waiting > bookings.size() + wishes;
+    }
+
+    /** Those who came last, for whom there is neither a booking nor a wish under way. */
+    List<Waiter> lacking() {
+        int count = waiting - bookings.size() - wishes;
+        if (count <= 0) {
+            return List.of();
+        }
+        waiters.removeIf(waiter -> !waiter.linked);
+        List<Waiter> inOrder = List.copyOf(waiters);
+        return inOrder.subList(inOrder.size() - count, inOrder.size());
     }
 
     boolean hasSurplus() {

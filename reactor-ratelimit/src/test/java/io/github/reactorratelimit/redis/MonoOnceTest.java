@@ -115,14 +115,10 @@ class MonoOnceTest {
         CompletableFuture<Integer> value = uncancellable();
         CompletableFuture<Integer> error = uncancellable();
         for (CompletableFuture<Integer> answer : List.of(value, error)) {
-            Mono<Integer> within = MonoOnce.within(
-                    Duration.ofMillis(50),
-                    time,
-                    MonoOnce.ofStage(() -> answer),
-                    () -> new RedisUnavailableException("too late"));
+            Mono<Integer> within = new Deadlines(time, Duration.ofMillis(50)).within(MonoOnce.ofStage(() -> answer));
             StepVerifier.create(within)
                     .then(() -> time.advanceTimeBy(Duration.ofMillis(50)))
-                    .verifyErrorMessage("too late");
+                    .verifyErrorMessage("no answer from Redis within PT0.05S");
         }
         value.complete(1);
         error.completeExceptionally(new IllegalStateException("late"));
@@ -143,11 +139,8 @@ class MonoOnceTest {
             VirtualTimeScheduler time = VirtualTimeScheduler.create();
             CompletableFuture<Integer> answer = uncancellable();
             AtomicInteger ended = new AtomicInteger();
-            MonoOnce.within(
-                            Duration.ofMillis(50),
-                            time,
-                            MonoOnce.ofStage(() -> answer).map(value -> value + 1),
-                            () -> new RedisUnavailableException("too late"))
+            new Deadlines(time, Duration.ofMillis(50))
+                    .within(MonoOnce.ofStage(() -> answer).map(value -> value + 1))
                     .subscribe(value -> ended.incrementAndGet(), late -> ended.incrementAndGet());
             RaceTestUtils.race(() -> answer.complete(1), () -> time.advanceTimeBy(Duration.ofMillis(50)));
             assertThat(ended).hasValue(1);
@@ -159,14 +152,20 @@ class MonoOnceTest {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         CompletableFuture<Integer> given = new CompletableFuture<>();
         CompletableFuture<Integer> missed = new CompletableFuture<>();
-        MonoOnce.within(Duration.ofMillis(1), time, MonoOnce.ofStage(() -> given), AssertionError::new)
-                .subscribe();
-        assertThat(time.getScheduledTaskCount()).isEqualTo(1);
+        Deadlines deadlines = new Deadlines(time, Duration.ofMillis(2));
+        deadlines.within(MonoOnce.ofStage(() -> given)).subscribe();
         given.complete(1);
-        MonoOnce.within(Duration.ofMillis(1), time, MonoOnce.ofStage(() -> missed), IllegalStateException::new)
-                .onErrorComplete()
-                .subscribe();
+        time.advanceTimeBy(Duration.ofMillis(1));
+        deadlines.within(MonoOnce.ofStage(() -> missed)).onErrorComplete().subscribe();
+        assertThat(time.getScheduledTaskCount())
+                .as("one task watches all calls")
+                .isEqualTo(1);
+        time.advanceTimeBy(Duration.ofMillis(1));
+        assertThat(missed).isNotDone();
         time.advanceTimeBy(Duration.ofMillis(1));
         assertThat(missed).isCancelled();
+        assertThat(time.getScheduledTaskCount())
+                .as("nothing is watched for ever")
+                .isEqualTo(2);
     }
 }

@@ -90,9 +90,7 @@ class RedisStoreTest {
             RateLimiter limiter = limiter(
                     RedisStore.of(connection).withDeadline(PATIENCE), FixedWindow.of(100_000, Duration.ofDays(200)));
             Leavers.leave(
-                    5_000,
-                    i -> i % 2 == 0 ? limiter.tryAcquire("try") : limiter.acquire("wait"),
-                    limiter::refund);
+                    5_000, i -> i % 2 == 0 ? limiter.tryAcquire("try") : limiter.acquire("wait"), limiter::refund);
             Await.until(
                     "all permits back",
                     () -> limiter.peek("try").block(PATIENCE).remaining() == 100_000

@@ -276,6 +276,19 @@ class BookedLineTest {
     }
 
     @Test
+    void whoseBookingServedSomebodyBeforeItGetsAnother() {
+        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded();
+        desk.instead = Mono.just(BookingDesk.Answer.of(away));
+        wait("a", 1, FOREVER);
+        desk.instead = Mono.empty();
+        wait("b", 1, FOREVER);
+        advance(1_000);
+
+        assertThat(events).containsExactly("a left at 100", "b left at 500");
+        assertThat(lines.pending()).isZero();
+    }
+
+    @Test
     void standInMayGrant() {
         Decision alone =
                 Decision.wouldAllow(POLICY, 1, new Decision.Quota(9, 9, 0)).asDegraded();

@@ -1,0 +1,70 @@
+package io.github.reactorratelimit.redis;
+
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Ends calls whose answer does not come in time. All have the same deadline, so they end in the order in which they
+ * began, and one pending task watches the first of them: a call that is answered costs no timer, and nobody waits
+ * for the lock of the scheduler's queue to take one out again.
+ */
+final class Deadlines {
+
+    private record Call(MonoOnce.Reply<?> reply, long endsAtNanos) {}
+
+    private final Scheduler clock;
+    private final Duration deadline;
+    private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
+    private final AtomicBoolean watching = new AtomicBoolean();
+
+    Deadlines(Scheduler clock, Duration deadline) {
+        this.clock = clock;
+        this.deadline = deadline;
+    }
+
+    <T> Mono<T> within(Mono<T> call) {
+        return MonoOnce.racing(call, this::begin);
+    }
+
+    private void begin(MonoOnce.Reply<?> reply) {
+        calls.offer(new Call(reply, now() + deadline.toNanos()));
+        removeAnswered();
+        watch(deadline.toNanos());
+    }
+
+    private long now() {
+        return clock.now(TimeUnit.NANOSECONDS);
+    }
+
+    private void removeAnswered() {
+        for (Call first = calls.peek(); first != null && first.reply.isOver(); first = calls.peek()) {
+            calls.remove(first);
+        }
+    }
+
+    private void watch(long nanos) {
+        if (watching.compareAndSet(false, true)) {
+            clock.schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void look() {
+        watching.set(false);
+        long now = now();
+        Call first = calls.peek();
+        while (first != null && (first.reply.isOver() || first.endsAtNanos <= now)) {
+            if (calls.remove(first)) {
+                first.reply.fail(new RedisUnavailableException("no answer from Redis within " + deadline));
+            }
+            first = calls.peek();
+        }
+        if (first != null) {
+            watch(first.endsAtNanos - now);
+        }
+    }
+}
