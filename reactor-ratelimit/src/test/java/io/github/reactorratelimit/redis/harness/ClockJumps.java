@@ -69,7 +69,7 @@ final class ClockJumps {
             }
             long[] phase = stamps.build().toArray();
             granted += phase.length;
-            used = Math.max(used, Sweep.used(policy, phase, Duration.ZERO));
+            used = Math.max(used, Sweep.used(policy, phase));
             long lockedOut = (first == 0 ? trueMicros : first) - (trueMicros - micros(STAY));
             lockedOutMicros = Math.max(lockedOutMicros, lockedOut);
             failures.assertThat(phase)

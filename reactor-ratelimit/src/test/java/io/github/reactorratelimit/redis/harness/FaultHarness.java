@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.redis.harness;
 
 import io.github.reactorratelimit.TokenBucket;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -91,14 +90,14 @@ final class FaultHarness {
     private static double bound(Fault fault, long[] stamps) {
         TokenBucket bucket = FaultLoad.BUCKET;
         if (fault.failovers() == 0) {
-            return stamps.length / Sweep.used(bucket, stamps, Duration.ZERO);
+            return stamps.length / Sweep.used(bucket, stamps);
         }
         double seconds = (stamps[stamps.length - 1] - stamps[0]) / 1e6;
         return (fault.failovers() + 1) * bucket.capacity() + bucket.refill() * seconds;
     }
 
     private static long over(long[] stamps) {
-        double used = Sweep.used(FaultLoad.BUCKET, stamps, Duration.ZERO);
+        double used = Sweep.used(FaultLoad.BUCKET, stamps);
         return Math.round(Math.max(0, used - 1) * FaultLoad.BUCKET.capacity());
     }
 

@@ -19,8 +19,7 @@ import java.util.function.UnaryOperator;
 import reactor.core.publisher.Mono;
 
 /**
- * What is hammered: a policy, how it is asked, on which kind of store. A store with other promises is one more row: its
- * options go into {@code store}, how much longer than the policy's a window may be into {@code slack}.
+ * What is hammered: a policy, how it is asked, on which kind of store.
  */
 enum HammerRow {
     TOKEN_BUCKET(TokenBucket.perSecond(60), Quota.burstAndRate(60, 60, ofSeconds(1))),
@@ -43,7 +42,13 @@ enum HammerRow {
             Policies.all(
                     TokenBucket.of(60 * Scale.SECONDS, Scale.WINDOW), FixedWindow.of(60 * Scale.SECONDS, Scale.WINDOW)),
             Quota.wholeWindows(60 * Scale.SECONDS, Scale.WINDOW)),
-    LEAKY_BUCKET(LeakyBucket.of(100, ofSeconds(3)), Quota.burstAndRate(0, 100, ofSeconds(3)), true);
+    LEAKY_BUCKET(LeakyBucket.of(100, ofSeconds(3)), Quota.burstAndRate(0, 100, ofSeconds(3)), true),
+    LEASED_BUCKET(TokenBucket.perSecond(200), Quota.burstAndRate(200, 200, ofSeconds(1)), false, RedisStore::leasing),
+    LEASED_WINDOW(
+            FixedWindow.of(200 * Scale.SECONDS, Scale.WINDOW),
+            Quota.wholeWindows(200 * Scale.SECONDS, Scale.WINDOW),
+            false,
+            RedisStore::leasing);
 
     /** Windows as long as the run allows: what comes late is lost at their ends. */
     private static final class Scale {
@@ -57,22 +62,20 @@ enum HammerRow {
     private final Quota quota;
     private final boolean waits;
     private final UnaryOperator<RedisStore> store;
-    private final Duration slack;
 
     HammerRow(RateLimitPolicy policy, Quota quota) {
         this(policy, quota, false);
     }
 
     HammerRow(RateLimitPolicy policy, Quota quota, boolean waits) {
-        this(policy, quota, waits, UnaryOperator.identity(), Duration.ZERO);
+        this(policy, quota, waits, UnaryOperator.identity());
     }
 
-    HammerRow(RateLimitPolicy policy, Quota quota, boolean waits, UnaryOperator<RedisStore> store, Duration slack) {
+    HammerRow(RateLimitPolicy policy, Quota quota, boolean waits, UnaryOperator<RedisStore> store) {
         this.policy = policy;
         this.quota = quota;
         this.waits = waits;
         this.store = store;
-        this.slack = slack;
     }
 
     RateLimitPolicy policy() {
@@ -83,9 +86,8 @@ enum HammerRow {
         return quota;
     }
 
-    /** Permits spent in a window were debited in one that is that much longer; zero unless the store is leased. */
-    Duration slack() {
-        return slack;
+    boolean isLeased() {
+        return this == LEASED_BUCKET || this == LEASED_WINDOW;
     }
 
     RedisStore on(RedisStore plain) {

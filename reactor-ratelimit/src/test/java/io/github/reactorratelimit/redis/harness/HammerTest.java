@@ -21,7 +21,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Processes that hammer shared keys: all that they are granted together, by the time of the script, stays within the
- * policy exactly, and they get what it gives.
+ * policy exactly, and they get what it gives. The time of a leased permit is that of the debit of its batch: that the
+ * policy allows those spent at their debits' times means that nothing was spent that was not debited. What leases strand
+ * is not asked back, so for them the share that was used is only printed; so it is in a run of seconds, where a busy
+ * machine shows.
  */
 @ExtendWith(RedisExtension.class)
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
@@ -48,7 +51,7 @@ class HammerTest {
         System.out.printf(
                 "%n%-10s %-21s %4s %9s %9s %11s %11s%n",
                 "hammer", "policy", "keys", "asks", "grants", "bound used", "sustained");
-        int together = FULL ? 4 : ALL.size();
+        int together = FULL ? 4 : 6;
         for (int i = 0; i < ALL.size(); i += together) {
             run(redis, ALL.subList(i, Math.min(i + together, ALL.size())), failures);
         }
@@ -89,16 +92,16 @@ class HammerTest {
             long[] stamps = result.stamps(row, "k" + key);
             String what = row + " k" + key;
             grants += stamps.length;
-            double used = Sweep.used(row.policy(), stamps, row.slack());
+            double used = Sweep.used(row.policy(), stamps);
             bound = Math.max(bound, used);
             failures.assertThat(used).as("share of the bound used, " + what).isLessThanOrEqualTo(1);
-            if (row.slack().isZero()) {
-                failures.assertThat(Conformance.firstOverAdmission(row.policy(), stamps))
-                        .as("permit too many, " + what)
-                        .isEmpty();
-            }
+            failures.assertThat(Conformance.firstOverAdmission(row.policy(), stamps))
+                    .as("permit too many, " + what)
+                    .isEmpty();
             sustained.add(row.quota().used(stamps, result.fromMicros(), result.toMicros()));
-            failures.assertThat(sustained.get(key)).as("sustained, " + what).isGreaterThanOrEqualTo(0.99);
+            if (FULL && !row.isLeased()) {
+                failures.assertThat(sustained.get(key)).as("sustained, " + what).isGreaterThanOrEqualTo(0.99);
+            }
         }
         System.out.printf(
                 "%-10s %-21s %4d %9d %9d %10.1f%% %10.2f%%%n",
@@ -119,9 +122,7 @@ class HammerTest {
             assertThat(Conformance.firstOverAdmission(row.policy(), atOnce))
                     .as(row.name())
                     .isPresent();
-            assertThat(Sweep.used(row.policy(), atOnce, row.slack()))
-                    .as(row.name())
-                    .isGreaterThan(1);
+            assertThat(Sweep.used(row.policy(), atOnce)).as(row.name()).isGreaterThan(1);
         }
     }
 }

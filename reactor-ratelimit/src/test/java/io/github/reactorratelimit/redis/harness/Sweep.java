@@ -20,40 +20,35 @@ final class Sweep {
 
     private Sweep() {}
 
-    /**
-     * The largest share of the stated worst case that was used: above 1 the policy is broken.
-     *
-     * @param slack how much longer than itself a window may count
-     */
-    static double used(RateLimitPolicy policy, long[] stamps, Duration slack) {
-        long slackMicros = micros(slack);
+    /** The largest share of the stated worst case that was used: above 1 the policy is broken. */
+    static double used(RateLimitPolicy policy, long[] stamps) {
         if (policy instanceof CompositePolicy composite) {
             return composite.parts().stream()
-                    .mapToDouble(part -> used(part, stamps, slack))
+                    .mapToDouble(part -> used(part, stamps))
                     .max()
                     .orElseThrow();
         }
         if (policy instanceof TokenBucket bucket) {
             return bucket.style() == TokenBucket.Refill.STEPWISE
-                    ? stepwise(bucket, stamps, slackMicros)
-                    : bucket(bucket.capacity(), bucket.refill(), bucket.period(), stamps, slackMicros);
+                    ? stepwise(bucket, stamps)
+                    : bucket(bucket.capacity(), bucket.refill(), bucket.period(), stamps);
         }
         if (policy instanceof Gcra gcra) {
-            return bucket(gcra.burst(), gcra.permits(), gcra.period(), stamps, slackMicros);
+            return bucket(gcra.burst(), gcra.permits(), gcra.period(), stamps);
         }
         if (policy instanceof LeakyBucket leaky) {
             return leaky(leaky, stamps);
         }
         if (policy instanceof SlidingWindowLog log) {
-            return inAnyWindow(stamps, micros(log.window()) + slackMicros) / (double) log.limit();
+            return inAnyWindow(stamps, micros(log.window())) / (double) log.limit();
         }
         if (policy instanceof SlidingWindowCounter counter) {
-            return inAnyWindow(stamps, micros(counter.window()) + slackMicros) / (2.0 * counter.limit() - 1);
+            return inAnyWindow(stamps, micros(counter.window())) / (2.0 * counter.limit() - 1);
         }
         if (policy instanceof FixedWindow window) {
-            return window.alignment() instanceof FixedWindow.Alignment.Epoch && slackMicros == 0
+            return window.alignment() instanceof FixedWindow.Alignment.Epoch
                     ? inEpochWindows(stamps, micros(window.window())) / (double) window.limit()
-                    : inAnyWindow(stamps, micros(window.window()) + slackMicros) / (2.0 * window.limit());
+                    : inAnyWindow(stamps, micros(window.window())) / (2.0 * window.limit());
         }
         throw new IllegalArgumentException("policy has no sweep: " + policy);
     }
@@ -62,7 +57,7 @@ final class Sweep {
      * {@code capacity + rate * W} for the windows from every stamp to every later one, in whole numbers: with the parts
      * {@code permits * time} of a period, {@code count * period - permits * W <= capacity * period}.
      */
-    private static double bucket(long capacity, long permits, Duration period, long[] stamps, long slackMicros) {
+    private static double bucket(long capacity, long permits, Duration period, long[] stamps) {
         long periodMicros = micros(period);
         long start = stamps.length == 0 ? 0 : stamps[0];
         long least = Long.MAX_VALUE;
@@ -72,17 +67,17 @@ final class Sweep {
             least = Math.min(least, i * periodMicros - flowed);
             most = Math.max(most, (i + 1) * periodMicros - flowed - least);
         }
-        return most / (double) (capacity * periodMicros + permits * slackMicros);
+        return most / (double) (capacity * periodMicros);
     }
 
     /** {@code capacity + refill * (floor(W / period) + 1)}; windows whose length decides are looked at one by one. */
-    private static double stepwise(TokenBucket bucket, long[] stamps, long slackMicros) {
+    private static double stepwise(TokenBucket bucket, long[] stamps) {
         double most = 0;
         long periodMicros = micros(bucket.period());
         int lengths = (int) (stamps.length == 0 ? 0 : (stamps[stamps.length - 1] - stamps[0]) / periodMicros + 1);
         for (int periods = 1; periods <= lengths; periods += Math.max(1, periods / 8)) {
             long justBelow = periods * periodMicros;
-            long worst = bucket.capacity() + bucket.refill() * (periods + slackMicros / periodMicros);
+            long worst = bucket.capacity() + bucket.refill() * periods;
             most = Math.max(most, inAnyWindow(stamps, justBelow) / (double) worst);
         }
         return most;
