@@ -39,6 +39,9 @@ final class RedisConnector {
 
     private static final long SHUTDOWN_SECONDS = 2;
 
+    /** A shutdown that comes between others of the same client may never be confirmed; it goes on by itself. */
+    private static final Duration PATIENCE_WITH_SHUTDOWN = Duration.ofSeconds(2 * SHUTDOWN_SECONDS);
+
     private RedisConnector() {}
 
     /** The exception says nothing of the text: it may hold a password. */
@@ -91,8 +94,9 @@ final class RedisConnector {
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */
     private static Mono<RedisLink> open(AbstractRedisClient client, List<RedisURI> uris, Mono<RedisLink> connecting) {
-        Mono<Void> shutdown =
-                Mono.fromCompletionStage(() -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS));
+        Mono<Void> shutdown = Mono.<Void>fromCompletionStage(
+                        () -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
+                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
         Mono<RedisLink> opened = connecting
                 .map(link -> link.closedBy(shutdown))
                 .onErrorResume(error -> shutdown.onErrorComplete().then(Mono.error(unreachable(uris, error))));

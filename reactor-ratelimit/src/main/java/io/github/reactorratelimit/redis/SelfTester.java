@@ -74,7 +74,8 @@ final class SelfTester {
         return MonoOnce.ofStage(() -> cluster.getConnectionAsync(node.getNodeId()))
                 .flatMapMany(
                         connection -> server(where, connection.async(), key -> node.hasSlot(SlotHash.getSlot(key))))
-                .onErrorResume(error -> Flux.just(new Finding(Severity.ERROR, where + "cannot connect")));
+                .onErrorResume(error ->
+                        Flux.just(new Finding(Severity.ERROR, where + "cannot connect: " + error.getMessage())));
     }
 
     private Flux<Finding> server(

@@ -42,8 +42,15 @@ function composite.spent(parts, now)
   local most = 0
   for i = 1, #parts do
     local part = parts[i]
-    local limit = part.steps.remaining(part.policy, part.steps.rebase(part.policy, part.policy.fresh, now), now)
-    most = math.max(most, limit - part.steps.remaining(part.policy, part.state, now))
+    local steps, policy = part.steps, part.policy
+    local spent
+    if steps.spent then
+      spent = steps.spent(policy, part.state, now)
+    else
+      local limit = steps.remaining(policy, steps.rebase(policy, policy.fresh, now), now)
+      spent = limit - steps.remaining(policy, part.state, now)
+    end
+    most = math.max(most, spent)
   end
   return most
 end

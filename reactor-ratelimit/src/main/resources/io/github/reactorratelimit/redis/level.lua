@@ -74,6 +74,15 @@ function level.reset(policy, state, now)
   return ticks_of(policy, deficit_parts(policy, state, now))
 end
 
+-- What was spent, as another policy would count it. Slots ahead are not: who holds one will ask again. Of a bucket
+-- with slots ahead all is spent, of a queue no more than the permit that drains now.
+function level.spent(policy, state, now)
+  if policy.queues and state.reserved then
+    return 1
+  end
+  return math.min(policy.capacity, ceil_div(deficit_parts(policy, state, now), policy.parts_per_permit))
+end
+
 -- The cost less all that may have flowed back since.
 function level.refund(policy, state, now, debited_at, permits)
   local flowed = flow_parts(policy, ticks_until(now, debited_at))

@@ -377,7 +377,16 @@ class PolicyEpochTest {
 
     @Test
     void waitersWithSlotsBookAnewUnderTheNewerPolicy() {
-        RateLimiter old = process(hearing(), 1, Gcra.of(1, ofHours(1)));
+        waitersBookAnew(Gcra.of(1, ofHours(1)), Gcra.of(1, ofMillis(20)));
+    }
+
+    @Test
+    void waitersOfALeakyBucketBookAnewUnderTheNewerOneWithoutStandingInTheirOwnWay() {
+        waitersBookAnew(new LeakyBucket(1, ofHours(1), 3), new LeakyBucket(1, ofMillis(20), 3));
+    }
+
+    private void waitersBookAnew(RateLimitPolicy before, RateLimitPolicy after) {
+        RateLimiter old = process(hearing(), 1, before);
         List<CompletableFuture<Decision>> waits = new ArrayList<>();
         take(old, 1);
         for (int i = 0; i < 3; i++) {
@@ -387,7 +396,7 @@ class PolicyEpochTest {
                 "slots reserved",
                 () -> look(old).retryAfter().orElse(Duration.ZERO).compareTo(ofHours(3)) > 0);
 
-        process(hearing(), 2, Gcra.of(1, ofMillis(20)));
+        process(hearing(), 2, after);
 
         for (CompletableFuture<Decision> wait : waits) {
             assertThat(wait).succeedsWithin(PATIENCE).matches(Decision::allowed);
