@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * The asks for one key, in arrival order. One call is under way at a time; what is asked meanwhile
- * travels in the next.
+ * The asks for one key, in arrival order. One call is under way at a time; what is asked meanwhile travels in
+ * the next, so a key in demand costs Redis few calls, and one that is not costs nobody any time.
  *
  * @param <A> what is asked
  * @param <B> what is answered
@@ -28,14 +28,17 @@ final class AskPipe<A, B> extends SerialWorker {
         /** One answer for each ask, in their order, or one error for all. */
         Mono<List<B>> call(String key, List<A> asks);
 
-        /** A pipe went out of use. */
-        void remove(String key, AskPipe<A, B> pipe);
+        /** Whether an ask may share a call with the one before it. */
+        default boolean mayTravelWith(A before, A next) {
+            return true;
+        }
     }
 
     private record Pending<A, B>(A ask, MonoOnce.Reply<B> reply) {}
 
     private record Outcome<B>(List<B> answers, @Nullable Throwable error) {}
 
+    private final AskPipes<A, B> pipes;
     private final Outlet<A, B> outlet;
     private final String key;
     private final Queue<Pending<A, B>> asked = new ConcurrentLinkedQueue<>();
@@ -48,7 +51,8 @@ final class AskPipe<A, B> extends SerialWorker {
 
     private List<Pending<A, B>> underWay = List.of();
 
-    AskPipe(Outlet<A, B> outlet, String key) {
+    AskPipe(AskPipes<A, B> pipes, Outlet<A, B> outlet, String key) {
+        this.pipes = pipes;
         this.outlet = outlet;
         this.key = key;
     }
@@ -84,13 +88,17 @@ final class AskPipe<A, B> extends SerialWorker {
 
     @Override
     protected void retired() {
-        outlet.remove(key, this);
+        pipes.remove(key, this);
     }
 
     private void send() {
         List<Pending<A, B>> batch = new ArrayList<>();
         List<A> asks = new ArrayList<>();
-        while (!next.isEmpty() && batch.size() < outlet.maxAsks()) {
+        while (!next.isEmpty()
+                && batch.size() < outlet.maxAsks()
+                && (asks.isEmpty()
+                        || outlet.mayTravelWith(
+                                asks.get(asks.size() - 1), next.getFirst().ask()))) {
             Pending<A, B> pending = next.removeFirst();
             batch.add(pending);
             asks.add(pending.ask());

@@ -3,8 +3,6 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LimiterSettings;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import reactor.core.publisher.Mono;
 
@@ -22,7 +20,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
     private final RedisKeys keys;
     private final int maxAsks;
     private final Breaker breaker = new Breaker(RedisCalls.PROBE_EVERY.toNanos());
-    private final Map<String, AskPipe<ConcurrencyAsk, ConcurrencyReply.Answer>> pipes = new ConcurrentHashMap<>();
+    private final AskPipes<ConcurrencyAsk, ConcurrencyReply.Answer> pipes = new AskPipes<>(this);
 
     ConcurrencyCalls(LimiterSettings settings, ScriptCaller caller, RedisKeys keys, StoreOptions options) {
         this.settings = settings;
@@ -37,16 +35,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
 
     /** Shares a call with what else is asked for the key. */
     Mono<ConcurrencyReply.Answer> ask(String key, ConcurrencyAsk ask) {
-        return throughBreaker(MonoOnce.asking(reply -> {
-            for (; ; ) {
-                AskPipe<ConcurrencyAsk, ConcurrencyReply.Answer> pipe =
-                        pipes.computeIfAbsent(key, name -> new AskPipe<>(this, name));
-                if (pipe.add(ask, reply)) {
-                    return;
-                }
-                pipes.remove(key, pipe);
-            }
-        }));
+        return throughBreaker(pipes.ask(key, ask));
     }
 
     /** At most {@link ScriptArguments#MAX_ASKS} in a call of their own. */
@@ -80,10 +69,5 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
         return caller.call(
                         RedisScript.ofConcurrency(), keys.of(key, PART_NAMES), ConcurrencyAsk.arguments(subject, asks))
                 .map(reply -> ConcurrencyReply.parse(reply, asks.size()).answers());
-    }
-
-    @Override
-    public void remove(String key, AskPipe<ConcurrencyAsk, ConcurrencyReply.Answer> pipe) {
-        pipes.remove(key, pipe);
     }
 }

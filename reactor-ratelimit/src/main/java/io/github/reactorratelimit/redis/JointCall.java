@@ -128,7 +128,7 @@ final class JointCall {
     }
 
     private List<Decision> decisions(List<Object> reply) {
-        List<KeyPipe.Answered> answers = ScriptReply.parseJoint(
+        List<Answered> answers = ScriptReply.parseJoint(
                 reply,
                 parts.stream().map(part -> Ask.take(part.take().permits())).toList(),
                 parts.stream().map(part -> part.ruling().policy()).toList());

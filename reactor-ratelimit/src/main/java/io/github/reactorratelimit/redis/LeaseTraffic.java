@@ -71,7 +71,7 @@ final class LeaseTraffic {
                         failed -> refillEnded(purse, now() + leaseNanos / FAILED_REFILLS_PER_LEASE));
     }
 
-    private void refilled(Purse purse, long wanted, long sentNanos, KeyPipe.Answered answered) {
+    private void refilled(Purse purse, long wanted, long sentNanos, Answered answered) {
         ScriptReply.Answer answer = answered.answer();
         long taken = answer.waitMicros();
         long resetAt = now() + Tick.MICROSECOND.toNanos(answer.resetMicros());

@@ -1,19 +1,18 @@
 package io.github.reactorratelimit.redis;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import reactor.core.publisher.Mono;
 
-/** The asks under one policy: a pipe for each key that is asked for right now, and nothing for the others. */
-final class PolicyPipes {
+/** The asks under one policy. */
+final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
 
     private final Ruling ruling;
     private final List<String> keyNames;
     private final RedisKeys keys;
     private final ScriptCaller caller;
     private final int maxAsks;
-    private final Map<String, KeyPipe> pipes = new ConcurrentHashMap<>();
+    private final AskPipes<Ask, Answered> pipes = new AskPipes<>(this);
 
     PolicyPipes(Ruling ruling, RedisKeys keys, ScriptCaller caller, boolean coalesce) {
         this.ruling = ruling;
@@ -31,28 +30,32 @@ final class PolicyPipes {
         return ruling;
     }
 
-    int maxAsks() {
+    /** Answered on a thread of the connection. */
+    Mono<Answered> ask(String key, Ask ask) {
+        return pipes.ask(key, ask);
+    }
+
+    @Override
+    public int maxAsks() {
         return maxAsks;
     }
 
-    /** Answered on a thread of the connection. */
-    Mono<KeyPipe.Answered> ask(String key, Ask ask) {
-        return MonoOnce.asking(reply -> {
-            for (; ; ) {
-                KeyPipe pipe = pipes.computeIfAbsent(key, name -> new KeyPipe(this, name));
-                if (pipe.add(ask, reply)) {
-                    return;
-                }
-                pipes.remove(key, pipe);
-            }
-        });
+    @Override
+    public Mono<List<Answered>> call(String key, List<Ask> asks) {
+        return caller.call(ruling, keys.of(key, keyNames), asks).map(this::answered);
     }
 
-    Mono<ScriptReply> call(String key, List<Ask> asks) {
-        return caller.call(ruling, keys.of(key, keyNames), asks);
+    private List<Answered> answered(ScriptReply reply) {
+        List<Answered> answered = new ArrayList<>(reply.answers().size());
+        for (ScriptReply.Answer answer : reply.answers()) {
+            answered.add(new Answered(answer, reply.key(), policy()));
+        }
+        return answered;
     }
 
-    void remove(String key, KeyPipe pipe) {
-        pipes.remove(key, pipe);
+    /** What becomes of slots is told for a call as a whole, so whatever moves them travels alone. */
+    @Override
+    public boolean mayTravelWith(Ask before, Ask next) {
+        return !(before.op().movesSlots() || next.op().movesSlots());
     }
 }

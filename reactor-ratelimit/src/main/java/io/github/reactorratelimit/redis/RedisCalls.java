@@ -170,7 +170,7 @@ final class RedisCalls {
     }
 
     /** The answer to an ask as the script gave it. */
-    Mono<KeyPipe.Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
+    Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
         return epochs.ruled(() -> {
             PolicyPipes pipes = pipes(policy);
             if (!reign.past().isEmpty()) {
@@ -223,7 +223,7 @@ final class RedisCalls {
     }
 
     /** What an answered ask is told. */
-    static Decision decision(Object owner, String key, Ask ask, KeyPipe.Answered answered) {
+    static Decision decision(Object owner, String key, Ask ask, Answered answered) {
         if (!answered.answer().allowed()) {
             return denial(ask, answered);
         }
@@ -242,13 +242,13 @@ final class RedisCalls {
     }
 
     /** What a denied ask is told. */
-    static Decision denial(Ask ask, KeyPipe.Answered answered) {
+    static Decision denial(Ask ask, Answered answered) {
         RateLimitPolicy binding = answered.binding();
         long retryAfter = Tick.MICROSECOND.toNanos(answered.answer().waitMicros());
         return Decision.deny(binding, ask.permits(), quota(binding, answered), retryAfter);
     }
 
-    static Decision.Quota quota(RateLimitPolicy binding, KeyPipe.Answered answered) {
+    static Decision.Quota quota(RateLimitPolicy binding, Answered answered) {
         ScriptReply.Answer answer = answered.answer();
         return new Decision.Quota(
                 binding.capacity(), answer.remaining(), Tick.MICROSECOND.toNanos(answer.resetMicros()));

@@ -81,7 +81,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
      * @param policies the policy of each ask
      * @throws RedisReplyException if it is not what our script answers
      */
-    static List<KeyPipe.Answered> parseJoint(@Nullable Object reply, List<Ask> asks, List<PolicyArguments> policies) {
+    static List<Answered> parseJoint(@Nullable Object reply, List<Ask> asks, List<PolicyArguments> policies) {
         int size = VALUES_OF_JOINT + VALUES_PER_ANSWER * asks.size();
         if (!(reply instanceof List<?> values) || values.size() != size) {
             throw new RedisReplyException("reply to " + asks.size() + " takes is no array of " + size + " values");
@@ -91,7 +91,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         if (answered < 1 || answered > asks.size()) {
             throw new RedisReplyException("reply answers " + answered + " of " + asks.size() + " takes");
         }
-        List<KeyPipe.Answered> answers = new ArrayList<>();
+        List<Answered> answers = new ArrayList<>();
         for (int i = 0; i < answered; i++) {
             int from = VALUES_OF_JOINT + i * VALUES_PER_ANSWER;
             PolicyArguments policy = policies.get(i);
@@ -101,7 +101,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
             if (mayBeDenied ? answered < asks.size() && answer.allowed() : !answer.allowed()) {
                 throw new RedisReplyException("reply ends at " + answered + ", but not with the first denial");
             }
-            answers.add(new KeyPipe.Answered(answer, key, policy));
+            answers.add(new Answered(answer, key, policy));
         }
         return answers;
     }

@@ -59,7 +59,7 @@ final class SlotDesk implements BookingDesk {
                                 .map(Answer::of));
     }
 
-    private Answer answer(Ask ask, KeyPipe.Answered answered) {
+    private Answer answer(Ask ask, Answered answered) {
         learn(answered.key());
         return answered.answer().allowed()
                 ? Answer.of(new Slot(ask.permits(), answered))
@@ -97,10 +97,10 @@ final class SlotDesk implements BookingDesk {
     private final class Slot implements Booking {
 
         private final long permits;
-        private final KeyPipe.Answered answered;
+        private final Answered answered;
         private final long baseMicros;
 
-        Slot(long permits, KeyPipe.Answered answered) {
+        Slot(long permits, Answered answered) {
             this.permits = permits;
             this.answered = answered;
             ScriptReply.KeyStatus status = answered.key();
