@@ -75,6 +75,9 @@ final class AskPipe<A, B> extends SerialWorker {
             List<Pending<A, B>> answered = underWay;
             underWay = List.of();
             settle(answered, came);
+            if (came.error() instanceof RedisUnavailableException) {
+                giveUpNext(came);
+            }
         }
         if (underWay.isEmpty() && !next.isEmpty()) {
             send();
@@ -106,6 +109,13 @@ final class AskPipe<A, B> extends SerialWorker {
         underWay = batch;
         Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
+    }
+
+    /** What was not sent yet need not wait for its own deadline to learn that Redis is away. */
+    private void giveUpNext(Outcome<B> came) {
+        List<Pending<A, B>> unsent = List.copyOf(next);
+        next.clear();
+        settle(unsent, came);
     }
 
     private void came(Outcome<B> what) {

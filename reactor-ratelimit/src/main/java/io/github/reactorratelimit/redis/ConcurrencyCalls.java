@@ -44,13 +44,9 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
-        return Mono.defer(() -> {
-            if (!breaker.lets(now())) {
-                return Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago"));
-            }
-            return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
-                    .doOnNext(answered -> breaker.succeeded());
-        });
+        return Mono.defer(() -> breaker.lets(now())
+                ? call
+                : Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago")));
     }
 
     private long now() {
@@ -68,6 +64,8 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
         var subject = new ConcurrencyAsk.Subject(max, keys.signalChannel(), Signals.Kind.FREED.message(key));
         return caller.call(
                         RedisScript.ofConcurrency(), keys.of(key, PART_NAMES), ConcurrencyAsk.arguments(subject, asks))
-                .map(reply -> ConcurrencyReply.parse(reply, asks.size()).answers());
+                .map(reply -> ConcurrencyReply.parse(reply, asks.size()).answers())
+                .doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
+                .doOnNext(answered -> breaker.succeeded());
     }
 }

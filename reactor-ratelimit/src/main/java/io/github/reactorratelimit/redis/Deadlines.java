@@ -3,10 +3,12 @@ package io.github.reactorratelimit.redis;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Ends calls whose answer does not come in time. All have the same deadline, so they end in the order in which they
@@ -49,7 +51,11 @@ final class Deadlines {
 
     private void watch(long nanos) {
         if (watching.compareAndSet(false, true)) {
-            clock.schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+            try {
+                clock.schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException gone) {
+                Schedulers.parallel().schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+            }
         }
     }
 

@@ -10,15 +10,20 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     private final Ruling ruling;
     private final List<String> keyNames;
     private final RedisKeys keys;
-    private final ScriptCaller caller;
+    private final Sender sender;
     private final int maxAsks;
     private final AskPipes<Ask, Answered> pipes = new AskPipes<>(this);
 
-    PolicyPipes(Ruling ruling, RedisKeys keys, ScriptCaller caller, boolean coalesce) {
+    /** Sends the asks for one key in one call. */
+    interface Sender {
+        Mono<ScriptReply> send(Ruling ruling, String[] keys, List<Ask> asks);
+    }
+
+    PolicyPipes(Ruling ruling, RedisKeys keys, Sender sender, boolean coalesce) {
         this.ruling = ruling;
         this.keyNames = ruling.keyNames();
         this.keys = keys;
-        this.caller = caller;
+        this.sender = sender;
         this.maxAsks = coalesce ? ScriptArguments.MAX_ASKS : 1;
     }
 
@@ -42,7 +47,7 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
 
     @Override
     public Mono<List<Answered>> call(String key, List<Ask> asks) {
-        return caller.call(ruling, keys.of(key, keyNames), asks).map(this::answered);
+        return sender.send(ruling, keys.of(key, keyNames), asks).map(this::answered);
     }
 
     private List<Answered> answered(ScriptReply reply) {

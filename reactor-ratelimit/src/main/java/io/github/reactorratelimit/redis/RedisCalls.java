@@ -108,7 +108,7 @@ final class RedisCalls {
     }
 
     private PolicyPipes pipes(Ruling ruling) {
-        return new PolicyPipes(ruling, keys, caller, coalescing);
+        return new PolicyPipes(ruling, keys, this::send, coalescing);
     }
 
     private void enthrone(PolicyEpochs.Rule rule) {
@@ -208,16 +208,21 @@ final class RedisCalls {
                     Ruling ruling = new Ruling(
                             target.epoch(), target.policy(), pipes(from).policy());
                     String[] names = keys.of(key, ruling.keyNames());
-                    return throughBreaker(caller.call(ruling, names, List.of(Ask.move())));
+                    return throughBreaker(send(ruling, names, List.of(Ask.move())));
                 })
                 .then();
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
-        if (!breaker.lets(now())) {
-            return Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago"));
-        }
-        return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
+        return breaker.lets(now())
+                ? call
+                : Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago"));
+    }
+
+    /** However many asks travel in it, a call that fails is one failure. */
+    private Mono<ScriptReply> send(Ruling ruling, String[] names, List<Ask> asks) {
+        return caller.call(ruling, names, asks)
+                .doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
                 .doOnError(NewerEpochException.class, e -> breaker.succeeded())
                 .doOnNext(answered -> breaker.succeeded());
     }

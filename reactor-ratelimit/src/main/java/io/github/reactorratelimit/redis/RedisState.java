@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and those who wait for them in this process. */
@@ -24,6 +25,8 @@ final class RedisState implements JointState {
     private final Signals signals;
     private final RedisLines lines;
     private final Shortcuts shortcuts;
+    private final CarriedKeys carried = new CarriedKeys();
+    private final UnderWay frees = new UnderWay();
 
     RedisState(
             LimiterSettings settings,
@@ -116,9 +119,18 @@ final class RedisState implements JointState {
     public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
         Mono<List<Decision>> asked = Mono.defer(
                         () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
-                .onErrorComplete(RedisUnavailableException.class)
+                .onErrorResume(RedisUnavailableException.class, unavailable -> degradedTogether(takes))
                 .onErrorComplete(NewerEpochException.class);
         return MonoOnce.uncancelled(asked, settings.callbacks(), unused -> JointCall.giveBackUnused(takes, unused));
+    }
+
+    /** The call may have run, so nothing is asked again. */
+    private static Mono<List<Decision>> degradedTogether(List<Take> takes) {
+        return Flux.fromIterable(takes)
+                .concatMap(take ->
+                        ((RedisState) take.state()).unavailability().decide(take.key(), take.policy(), take.permits()))
+                .takeUntil(decision -> !decision.allowed())
+                .collectList();
     }
 
     /** False where what is asked alone is not answered by a plain take. */
@@ -197,7 +209,7 @@ final class RedisState implements JointState {
     }
 
     Mono<Void> giveBack(Debit debit, Runnable count) {
-        if (calls.isSuperseded(debit.policy())) {
+        if (calls.isSuperseded(debit.policy()) || carried.isElsewhere(debit)) {
             return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
         }
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
@@ -215,8 +227,7 @@ final class RedisState implements JointState {
 
     /** Gives back a slot that lies ahead; one that cannot be given back passes by unused. */
     void free(String key, RateLimitPolicy policy, Ask slot) {
-        shortcuts
-                .changing(key, calls.ask(key, policy, slot))
+        frees.track(shortcuts.changing(key, calls.ask(key, policy, slot)))
                 .subscribe(
                         done -> signals.publish(Signals.Kind.FREED, key),
                         lost -> settings.recorder().refundLost(slot.permits()));
@@ -245,17 +256,15 @@ final class RedisState implements JointState {
         return answering(() -> {
             shortcuts.giveBack(key);
             return shortcuts
-                    .changing(key, calls.move(key, from, to))
+                    .changing(key, calls.move(key, from, to).doOnSubscribe(moving -> carried.put(key, to)))
                     .doOnTerminate(() -> shortcuts.drop(key))
                     .doOnSuccess(done -> moved(key, to));
         });
     }
 
     private void moved(String key, RateLimitPolicy to) {
-        lines.asking().askAgain(key);
-        if (calls.reserves(to)) {
-            lines.booked().replan(key, new SlotDesk(this, key, to));
-        }
+        lines.asking().replan(key, new KeyDesk(key, to));
+        lines.booked().replan(key, new SlotDesk(this, key, to));
         signals.publish(Signals.Kind.RESET, key);
     }
 
@@ -273,6 +282,7 @@ final class RedisState implements JointState {
     @Override
     public Mono<Void> close() {
         return lines.close()
+                .then(frees.ended())
                 .then(shortcuts.close())
                 .then(unavailability.close())
                 .then(signals.close());

@@ -23,9 +23,14 @@ import reactor.core.scheduler.Scheduler;
  */
 final class ScriptCaller {
 
-    /** Said by a server that cannot answer now; anything else it says is our mistake or a broken set-up. */
+    /**
+     * Said by a server that cannot answer now, before Redis 7 with the place in the script in front; anything else it
+     * says is our mistake or a broken set-up.
+     */
     private static final Pattern UNAVAILABLE = Pattern.compile(
-            "(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MOVED|ASK)\\b.*", Pattern.DOTALL);
+            "(?:ERR )?(?:@user_script: ?\\d+: ?)?-?"
+                    + "(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MISCONF|MOVED|ASK)\\b.*",
+            Pattern.DOTALL);
 
     private final RedisScriptingAsyncCommands<String, String> commands;
     private final Scheduler scheduler;

@@ -7,7 +7,6 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.waiting.Booking;
 import io.github.reactorratelimit.waiting.BookingDesk;
-import java.time.Duration;
 import reactor.core.publisher.Mono;
 
 /**
@@ -16,9 +15,6 @@ import reactor.core.publisher.Mono;
  * used too early, and late by no more than the quickest answer took to come back.
  */
 final class SlotDesk implements BookingDesk {
-
-    /** An answer that seems to have taken longer comes from a clock that went back. */
-    private static final long CLOCK_WENT_BACK_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final RedisState state;
     private final String key;
@@ -45,9 +41,10 @@ final class SlotDesk implements BookingDesk {
     public Mono<Answer> book(long permits, long maxWaitNanos) {
         long maxWaitMicros = maxWaitNanos == LimiterState.UNBOUNDED ? Ask.UNBOUNDED_MICROS : maxWaitNanos / 1_000;
         Ask ask = Ask.reserve(permits, maxWaitMicros);
+        long sentNanos = now();
         return state.calls()
                 .ask(key, policy, ask)
-                .map(answered -> answer(ask, answered))
+                .map(answered -> answer(ask, answered, sentNanos))
                 .onErrorResume(
                         NoSlotsException.class,
                         none -> state.awaitUnbooked(key, policy, permits, maxWaitNanos)
@@ -59,25 +56,34 @@ final class SlotDesk implements BookingDesk {
                                 .map(Answer::of));
     }
 
-    private Answer answer(Ask ask, Answered answered) {
-        learn(answered.key());
+    private Answer answer(Ask ask, Answered answered, long sentNanos) {
+        learn(answered.key(), sentNanos);
         return answered.answer().allowed()
                 ? Answer.of(new Slot(ask.permits(), answered))
                 : Answer.of(RedisCalls.denial(ask, answered));
     }
 
-    private void learn(ScriptReply.KeyStatus key) {
-        long offset = now() - Tick.MICROSECOND.toNanos(key.nowMicros());
+    /**
+     * The server's time lies between the moment the ask was sent and the one its answer came; what does not fit is of a
+     * server clock that was changed.
+     */
+    private void learn(ScriptReply.KeyStatus key, long sentNanos) {
+        state.unavailability().redisAnswered();
+        long serverNanos = Tick.MICROSECOND.toNanos(key.nowMicros());
+        long offset = now() - serverNanos;
         long least = known.offsetNanos;
-        boolean better = offset < least || offset - least > CLOCK_WENT_BACK_NANOS;
+        boolean better = offset < least || least < sentNanos - serverNanos;
         known = new Known(better ? offset : least, key.shiftMicros(), key.generation());
     }
 
     @Override
     public Mono<Void> refresh() {
-        return state.calls()
-                .ask(key, policy, Ask.look(1))
-                .doOnNext(answered -> learn(answered.key()))
+        return Mono.defer(() -> {
+                    long sentNanos = now();
+                    return state.calls()
+                            .ask(key, policy, Ask.look(1))
+                            .doOnNext(answered -> learn(answered.key(), sentNanos));
+                })
                 .then();
     }
 

@@ -26,12 +26,19 @@ final class BookedLine extends Line {
     /** How long to wait where a stand-in's denial could not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
 
+    /** A stand-in knows nothing of when the state answers again. */
+    private static final long MAX_RETRY_NANOS = Duration.ofMillis(500).toNanos();
+
+    /** How late a booking may come to lie because its time had to be carried over from another clock. */
+    private static final long GRACE_NANOS = Duration.ofMillis(5).toNanos();
+
     private final BookedLines lines;
     private volatile BookingDesk desk;
     private volatile @Nullable BookingDesk otherDesk;
     private final Queue<Reply> replies = new ConcurrentLinkedQueue<>();
     private volatile boolean refreshWanted;
     private volatile boolean refreshed;
+    private volatile boolean refreshFailed;
     private volatile boolean exchangeWanted;
 
     /** The owner's, as are the fields below. */
@@ -42,6 +49,9 @@ final class BookedLine extends Line {
 
     private int wishes;
     private boolean refreshing;
+
+    /** When to try again to find out what became of the bookings. */
+    private long refreshAt = Algorithm.UNKNOWN;
 
     /** What came from a desk for a wish; of nobody if the line made it for itself. */
     private record Reply(BookingDesk from, @Nullable Waiter waiter, long permits, Object answer) {}
@@ -137,8 +147,8 @@ final class BookedLine extends Line {
             refreshed = false;
             reconsider(now);
         }
+        long next = refreshAgain(now);
         expire(now);
-        long next = Algorithm.UNKNOWN;
         for (Lane lane : lanes.values()) {
             next = Math.min(next, serve(lane, now));
         }
@@ -161,13 +171,31 @@ final class BookedLine extends Line {
         }
     }
 
+    private long refreshAgain(long now) {
+        if (refreshFailed) {
+            refreshFailed = false;
+            refreshAt = now + BLIND_RETRY_NANOS;
+        }
+        if (refreshAt <= now) {
+            refreshAt = Algorithm.UNKNOWN;
+            refresh();
+        }
+        return refreshAt;
+    }
+
     private void startRefresh() {
         if (refreshWanted && !refreshing) {
             refreshWanted = false;
             refreshing = true;
             wishes++;
-            desk.refresh().subscribe(nothing -> {}, failed -> refreshEnded(), this::refreshEnded);
+            desk.refresh().subscribe(nothing -> {}, failed -> refreshFailed(), this::refreshEnded);
         }
+    }
+
+    /** Whatever moved the bookings is not known yet. */
+    private void refreshFailed() {
+        refreshFailed = true;
+        refreshEnded();
     }
 
     private void refreshEnded() {
@@ -198,7 +226,9 @@ final class BookedLine extends Line {
 
     private void book(Reply reply, Lane lane, Booking booking) {
         if (reply.from == desk) {
-            lane.add(booking);
+            if (lane.add(booking)) {
+                denyWhoseTurnComesTooLate(lane, desk.now());
+            }
             exchangeWanted |= reply.waiter == null;
         } else {
             booking.free();
@@ -222,7 +252,7 @@ final class BookedLine extends Line {
             if (waiter.hasDeadline()) {
                 waiters.watch(waiter);
             }
-            wishAgainAt = now + retry;
+            wishAgainAt = Math.min(wishAgainAt, now + Math.min(retry, MAX_RETRY_NANOS));
         } else {
             answer(waiter, decision);
         }
@@ -277,12 +307,16 @@ final class BookedLine extends Line {
         refreshing = false;
         wishes--;
         for (Lane lane : lanes.values()) {
-            lane.forEachBooked((waiter, booking) -> {
-                if (!booking.isVoid() && booking.at() > waiter.notAfter) {
-                    deny(waiter, now, booking.at());
-                }
-            });
+            denyWhoseTurnComesTooLate(lane, now);
         }
+    }
+
+    private void denyWhoseTurnComesTooLate(Lane lane, long now) {
+        lane.forEachBooked((waiter, booking) -> {
+            if (waiter.hasDeadline() && !booking.isVoid() && booking.at() - GRACE_NANOS > waiter.notAfter) {
+                deny(waiter, now, booking.at());
+            }
+        });
     }
 
     /** Tries to swap the last booking for an earlier one that somebody gave back. */

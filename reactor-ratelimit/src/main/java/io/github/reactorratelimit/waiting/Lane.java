@@ -43,8 +43,11 @@ final class Lane {
         }
     }
 
-    void add(Booking booking) {
-        bookings.add(new Numbered(booking, number++));
+    /** True if it is not the last: then those who came before its waiter move up to it. */
+    boolean add(Booking booking) {
+        Numbered added = new Numbered(booking, number++);
+        bookings.add(added);
+        return bookings.last().number != added.number;
     }
 
     boolean isEmpty() {

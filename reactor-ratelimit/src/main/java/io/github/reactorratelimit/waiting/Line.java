@@ -64,7 +64,7 @@ abstract class Line extends SerialWorker {
     /** Somebody is no longer one of {@link #waiters}. */
     abstract void left();
 
-    /** One of {@link #waiters} is none any more, for whatever reason. */
+    /** One who was {@linkplain #admit admitted} is none of {@link #waiters} any more, for whatever reason. */
     void unlinked(Waiter waiter) {}
 
     /** Answers whoever can be answered; the time at which to look again, if there is one. */
@@ -126,6 +126,7 @@ abstract class Line extends SerialWorker {
         for (Waiter waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
             waiters.add(waiter);
             if (waiter.isWaiting()) {
+                waiter.admitted = true;
                 admit(waiter, now);
             } else {
                 unlink(waiter);
@@ -178,7 +179,9 @@ abstract class Line extends SerialWorker {
     private void unlink(Waiter waiter) {
         waiters.remove(waiter);
         length.decrementAndGet();
-        unlinked(waiter);
+        if (waiter.admitted) {
+            unlinked(waiter);
+        }
     }
 
     /** One that was told departs when its subscriber's code has run, one that left departs now. */

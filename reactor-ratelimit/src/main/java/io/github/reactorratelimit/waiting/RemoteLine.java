@@ -25,10 +25,13 @@ final class RemoteLine extends Line {
     /** A retry comes late by at most this share of its wait, and at most this long. */
     private static final long JITTER_SHARE = 10;
 
+    /** A stand-in knows nothing of when the state answers again. */
+    private static final long MAX_DEGRADED_RETRY_NANOS = Duration.ofMillis(500).toNanos();
+
     private static final long MAX_JITTER_NANOS = Duration.ofMillis(1).toNanos();
 
     private final RemoteLines lines;
-    private final RemoteDesk desk;
+    private volatile RemoteDesk desk;
     private final Queue<Object> answers = new ConcurrentLinkedQueue<>();
     private volatile boolean askAgain;
 
@@ -57,6 +60,12 @@ final class RemoteLine extends Line {
     @Override
     boolean isBusy() {
         return asking;
+    }
+
+    /** The key has another policy: those who wait ask at another desk. */
+    void replan(RemoteDesk other) {
+        desk = other;
+        askAgain();
     }
 
     /** Permits came back, or a pause changed: no need to wait for the time of the last denial. */
@@ -165,6 +174,9 @@ final class RemoteLine extends Line {
         if (head != null && head.permits == denial.permits() && wait > head.notAfter - now) {
             answer(head, denial);
             return;
+        }
+        if (denial.degraded()) {
+            wait = Math.min(wait, MAX_DEGRADED_RETRY_NANOS);
         }
         long jitter = Math.min(wait / JITTER_SHARE, MAX_JITTER_NANOS);
         notBefore = now + wait + (jitter == 0 ? 0 : ThreadLocalRandom.current().nextLong(jitter));

@@ -25,6 +25,14 @@ public final class RemoteLines extends WaitingRoom<RemoteLine> {
         }
     }
 
+    /** The key has another policy: those who wait for it ask at {@code desk}. */
+    public void replan(String key, RemoteDesk desk) {
+        RemoteLine line = line(key);
+        if (line != null) {
+            line.replan(desk);
+        }
+    }
+
     /** Any key may have changed: perhaps it is somebody's turn. */
     public void askAgainAll() {
         forEachLine(RemoteLine::askAgain);

@@ -54,6 +54,10 @@ final class Waiter implements Subscription, Scannable, Runnable {
     Waiter next;
 
     boolean linked;
+
+    /** Whether the line has looked at it; one that left before that was only ever in the mailbox. */
+    boolean admitted;
+
     long sequence;
 
     Waiter(WaitingRoom<?> room, Place place, CoreSubscriber<? super Decision> actual, long permits, long maxWaitNanos) {

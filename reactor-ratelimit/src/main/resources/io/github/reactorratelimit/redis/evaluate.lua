@@ -57,14 +57,26 @@ local function reset(parts, now)
   notes.pause = NOT_PAUSED
 end
 
+-- Slots that lay ahead when the pause began are moved with its end, and nothing refills for them meanwhile. Those
+-- that were reserved in the pause, when none lay ahead, count on what refills until its end: if that comes earlier,
+-- they are void, and who holds them reserves anew.
 local function pause(parts, now, micros)
   local until_now = math.max(now, notes.pause)
   local pause = math.min(micros, MAX_TTL_MILLIS * 1000)
   local part = parts[1]
-  if part.state.reserved then
+  local reserved = part.state.reserved
+  if reserved then
     local later = now + pause - until_now
-    part.state = part.steps.shift(part.state, later)
-    notes.shift = notes.shift + later
+    if notes.pause <= now then
+      reserved.before = nil
+    end
+    if later < 0 and reserved.before then
+      part.state = { at = reserved.before.at, parts = reserved.before.parts }
+      notes.generation = notes.generation + 1
+    else
+      part.state = part.steps.shift(part.state, later)
+      notes.shift = notes.shift + later
+    end
   end
   notes.pause = pause > 0 and now + pause or NOT_PAUSED
 end
@@ -143,10 +155,17 @@ local function evaluate()
     reservation.key = KEYS[2]
     key = reservation.load and 3 or 2
   end
-  local parts, before, position
+  local parts, position
+  local before = {}
   parts, position, key = load_parts(now, 3, key)
-  before, position = load_parts(now, position, key)
-  if epoch and epoch > notes.epoch then
+  local asks = skip_parts(position)
+  local takes_over = epoch and epoch > notes.epoch
+  -- Only then: under the old parameters the state of the new policy would look wrong, and be mended.
+  if takes_over or ARGV[asks] == 'm' then
+    before = load_parts(now, position, key)
+  end
+  position = asks
+  if takes_over then
     notes.epoch = epoch
     if #before > 0 then
       move(parts, before, now)

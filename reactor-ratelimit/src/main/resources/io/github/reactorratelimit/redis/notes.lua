@@ -53,8 +53,8 @@ end
 
 local function save_notes(key, now, parts)
   if noted and is_noted(now) then
-    -- A state must not outlive the epoch that it belongs to: an older policy would take it for its own.
-    if notes.epoch > 0 and is_changed(parts) then
+    -- A state must not outlive its notes: an older policy would take it for its own, slots would be found elsewhere.
+    if is_changed(parts) then
       command('PEXPIRE', key, text(ttl_of_notes(now, parts)))
     end
     return

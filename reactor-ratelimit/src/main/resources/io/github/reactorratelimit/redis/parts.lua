@@ -12,6 +12,16 @@ local function time_now(given)
   return now
 end
 
+-- The position behind parts that nobody needs.
+local function skip_parts(position)
+  local count = tonumber(ARGV[position])
+  position = position + 1
+  for _ = 1, count do
+    position = position + 2 + tonumber(ARGV[position + 1])
+  end
+  return position
+end
+
 -- The parts, loaded and brought to now, and the positions behind them in ARGV and KEYS.
 local function load_parts(now, position, key)
   local parts = {}
@@ -26,6 +36,10 @@ local function load_parts(now, position, key)
     local policy = algorithm(parameters, now)
     local steps = policy.steps
     local loaded = steps.load(KEYS[key], policy)
+    if count > 1 then
+      -- Of a policy before, whose slots were void when it became one of several parts.
+      loaded.reserved = nil
+    end
     local state = steps.rebase(policy, loaded, now)
     parts[i] = { key = KEYS[key], index = text(i - 1), policy = policy, steps = steps, loaded = loaded, state = state }
     position = position + 2 + #parameters

@@ -83,7 +83,7 @@ end
 local function command(...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
-    if string.find(reply.err, '^-?WRONGTYPE') then
+    if string.find(reply.err, 'WRONGTYPE', 1, true) then
       corrupt('another type')
     end
     failure = reply.err

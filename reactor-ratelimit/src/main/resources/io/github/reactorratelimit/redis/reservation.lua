@@ -9,7 +9,8 @@
 --               lowered  by how much refunds have lowered what is owed since
 --               count    free slots
 --               free     those of them that were loaded, in order; nil while they are not needed
---               renewed  whether the free slots of former days have to go }
+--               renewed  whether the free slots of former days have to go
+--               before   the state before the first slot, if that was reserved in a pause }
 --
 -- A slot that its holder does not need any more:
 --   at the tail   what is owed becomes what it was before the slot. It is at the tail if no more is owed at its
@@ -18,6 +19,8 @@
 --                 next who reserves takes it first. One that passes by unused is lost.
 
 local MOST_LOADED = 256
+-- As far as a pause can move what lies a year ahead.
+local MOST_AHEAD = MAX_TTL_MILLIS * 1000
 local MOST_FREE = 10000
 
 local function copy(reserved)
@@ -30,6 +33,7 @@ local function copy(reserved)
     free = reserved.free,
     stored = reserved.stored,
     renewed = reserved.renewed,
+    before = reserved.before,
   }
 end
 
@@ -116,7 +120,14 @@ local function is_full(policy, state, now, permits)
   return waiting + permits > policy.capacity
 end
 
-local function reserve_at(policy, state, now, permits, slot)
+-- As it is stored: the time at which less than a tick's parts are owed, and those. Of a key that owes nothing a
+-- time that is long past.
+local function plain(policy, state)
+  local ticks = floor_div(state.parts, policy.parts_per_tick)
+  return { at = math.max(1, state.at + ticks), parts = state.parts - ticks * policy.parts_per_tick }
+end
+
+local function reserve_at(policy, state, now, permits, from, slot)
   local owed = deficit_parts(policy, state, slot)
   local reserved = state.reserved
   if reserved then
@@ -125,6 +136,7 @@ local function reserve_at(policy, state, now, permits, slot)
     reserved.floor = math.min(reserved.floor, owed)
   else
     reserved = { last = slot, floor = owed, seen = now, lowered = 0, count = 0, free = {}, stored = {}, renewed = true }
+    reserved.before = from > now and plain(policy, state) or nil
   end
   return { at = slot, parts = owed + permits * policy.parts_per_permit, reserved = reserved }
 end
@@ -143,14 +155,14 @@ function level.reserve(policy, state, now, permits, from, most_wait)
   local excess = policy.excess_parts(policy, deficit_parts(policy, state, from), permits)
   local slot = from + ticks_of(policy, math.max(0, excess))
   local wait = slot - now
-  if wait > most_wait or wait * policy.parts_per_tick + policy.most >= MOST_TIME then
+  if wait > most_wait or wait > MOST_AHEAD or wait * policy.parts_per_tick + policy.most >= MOST_TIME then
     return wait, nil
   elseif wait == 0 then
     return wait, level.debit(policy, state, now, permits)
   elseif is_full(policy, state, now, permits) then
     return wait, nil
   end
-  return wait, reserve_at(policy, state, now, permits, slot)
+  return wait, reserve_at(policy, state, now, permits, from, slot)
 end
 
 -- What is owed at the time of a slot if it is the last: of a bucket all it can owe, of a queue what it cost itself.
@@ -215,7 +227,11 @@ function reservation.rebase(state, now)
   local back = state.reserved.seen - now
   if back > 0 then
     state = level.shift(state, -back)
-    state.reserved.seen = now
+    local reserved = state.reserved
+    reserved.seen = now
+    if reserved.before then
+      reserved.before = { at = math.max(1, reserved.before.at - back), parts = reserved.before.parts }
+    end
     notes.shift = notes.shift - back
   end
   if state.reserved.last > now then
@@ -229,10 +245,15 @@ function reservation.load(stored)
   for word in string.gmatch(stored, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
   end
-  if #numbers ~= 5 then
+  if #numbers ~= 5 and #numbers ~= 7 then
     corrupt('another number of integers')
   end
-  return { last = numbers[1], floor = numbers[2], seen = numbers[3], lowered = numbers[4], count = numbers[5] }
+  local last, floor, seen, lowered, count, at, parts = unpack(numbers)
+  if floor < 0 or lowered < 0 or count < 0 or (parts or 0) < 0 or last - seen > 2 * MOST_AHEAD then
+    corrupt('slots that nobody can have reserved')
+  end
+  local before = at and { at = at, parts = parts } or nil
+  return { last = last, floor = floor, seen = seen, lowered = lowered, count = count, before = before }
 end
 
 local function save_free(reserved, ttl, now)
@@ -266,6 +287,10 @@ function reservation.save(reserved, ttl, now)
     save_free(reserved, ttl, now)
   end
   local numbers = { reserved.last, reserved.floor, now, reserved.lowered, reserved.count }
+  if reserved.before then
+    numbers[6] = reserved.before.at
+    numbers[7] = reserved.before.parts
+  end
   for i = 1, #numbers do
     numbers[i] = text(numbers[i])
   end

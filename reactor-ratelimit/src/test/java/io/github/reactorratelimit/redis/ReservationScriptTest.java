@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
@@ -19,6 +20,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -291,6 +293,77 @@ class ReservationScriptTest {
         assertThat(reserve(1)).isEqualTo(100_000);
         ask(Ask.giveBack(1, START));
         assertThat(reserve(1)).isEqualTo(100_000);
+    }
+
+    @Test
+    void earlyEndOfAPauseBringsNoMoreTogetherThanTheBurst() {
+        use(new Gcra(1, Duration.ofSeconds(2), 5));
+        assertThat(ask(Ask.take(5)).allowed()).isTrue();
+        ask(Ask.pause(10_000_000));
+        for (int i = 0; i < 5; i++) {
+            assertThat(reserve(1)).isEqualTo(10_000_000);
+        }
+        long generation = last.key().generation();
+        now += 2;
+        ask(Ask.pause(0));
+
+        assertThat(last.key().generation()).as("who holds a slot reserves anew").isEqualTo(generation + 1);
+        assertThat(reserve(1)).isEqualTo(2_000_000);
+        assertThat(reserve(1)).isEqualTo(4_000_000);
+    }
+
+    @Test
+    void notesLiveAsLongAsSlotsThatWereReservedLater() {
+        use(new LeakyBucket(1, Duration.ofMinutes(1), 20, false));
+        reserve(1);
+        reserve(1);
+        evalWithExpiry(Ask.reset());
+        for (int i = 0; i < 10; i++) {
+            evalWithExpiry(Ask.reserve(1, Ask.UNBOUNDED_MICROS));
+        }
+
+        assertThat(connection.sync().pttl(keys[0]))
+                .isGreaterThan(connection.sync().pttl(keys[2]));
+    }
+
+    private void evalWithExpiry(Ask ask) {
+        connection
+                .sync()
+                .eval(
+                        ruling.script().text(),
+                        ScriptOutputType.MULTI,
+                        keys,
+                        ScriptArguments.at(now, ruling, List.of(ask)));
+    }
+
+    @Test
+    void policyBeforeDoesNotTouchWhatTheNewerOneOwes() {
+        Gcra before = new Gcra(10, Duration.ofSeconds(1), 10);
+        use(before);
+        ask(Ask.take(1));
+        PolicyArguments slower = PolicyArguments.of(new Gcra(1, Duration.ofSeconds(1), 10), START);
+        ruling = new Ruling(2, slower, PolicyArguments.of(before, START));
+        keys = Arrays.copyOf(keys, 4);
+        keys[3] = keys[2];
+        for (int i = 0; i < 9; i++) {
+            assertThat(ask(Ask.take(1)).allowed()).isTrue();
+        }
+        for (int i = 0; i < 5; i++) {
+            now += 1_000;
+            assertThat(ask(Ask.take(1)).allowed()).isFalse();
+            assertThat(ask(Ask.look(1)).allowed()).isFalse();
+        }
+    }
+
+    @Test
+    void slotsThatNobodyCanHaveReservedAreCorrupt() {
+        for (String stored : List.of(
+                START + " 0 " + (START + 10 * 366 * 86_400_000_000L) + " 0 " + START + " 0 0",
+                START + " 0 " + (START + 5) + " 0 " + START + " -9 0",
+                START + " 0 " + (START + 5) + " 0 " + START + " 0 -1")) {
+            connection.sync().set(keys[2], stored);
+            assertThatThrownBy(() -> ask(Ask.take(1))).hasMessageStartingWith("RATELIMITCORRUPT ");
+        }
     }
 
     private record Slot(long at, long permits) {}

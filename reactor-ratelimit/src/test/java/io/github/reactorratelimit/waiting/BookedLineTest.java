@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
@@ -60,6 +61,11 @@ class BookedLineTest {
         long nextMillis = 100;
         long shiftMillis;
         int generation;
+        int refreshes;
+
+        @Nullable
+        RuntimeException refreshError;
+
         Mono<Answer> instead = Mono.empty();
 
         @Override
@@ -82,7 +88,8 @@ class BookedLineTest {
 
         @Override
         public Mono<Void> refresh() {
-            return Mono.empty();
+            refreshes++;
+            return refreshError == null ? Mono.empty() : Mono.error(refreshError);
         }
 
         @Override
@@ -307,6 +314,49 @@ class BookedLineTest {
 
         assertThat(events).containsExactly("a failed at 0");
         assertThat(lines.pending()).isZero();
+    }
+
+    @Test
+    void whoLeavesBeforeTheLineLooksAtItTakesNobodyElsesPlace() {
+        wait("a", 1, FOREVER);
+        lines.await("k", desk, 1, LimiterState.UNBOUNDED)
+                .doOnSubscribe(subscription -> {})
+                .subscribe(new reactor.core.publisher.BaseSubscriber<>() {
+                    @Override
+                    protected void hookOnSubscribe(org.reactivestreams.Subscription subscription) {
+                        desk.instead = Mono.fromRunnable(this::cancel);
+                        subscription.request(1);
+                        desk.instead = Mono.empty();
+                    }
+                });
+        advance(1_000);
+
+        assertThat(events).containsExactly("a left at 100");
+        assertThat(lines.pending()).isZero();
+    }
+
+    @Test
+    void whoseTurnBecomesTooLateBecauseSomebodyMovesUpIsDenied() {
+        desk.nextMillis = 800;
+        wait("a", 1, ofMillis(1_000));
+        desk.nextMillis = 20;
+        wait("b", 1, ofMillis(50));
+        advance(1_000);
+
+        assertThat(events).containsExactly("b denied at 0", "a left at 20");
+        assertThat(desk.freed).containsExactly(800L);
+    }
+
+    @Test
+    void refreshThatFailsIsTriedAgain() {
+        wait("a", 1, FOREVER);
+        desk.refreshError = new IllegalStateException("away");
+        lines.refresh("k");
+        desk.refreshError = null;
+        desk.shiftMillis = 0;
+        advance(60);
+
+        assertThat(desk.refreshes).isEqualTo(2);
     }
 
     @Test
