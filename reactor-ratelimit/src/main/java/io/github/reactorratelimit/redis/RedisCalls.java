@@ -246,6 +246,13 @@ final class RedisCalls {
         return Decision.allow(binding, quota, debit);
     }
 
+    /** A denial that nobody had to ask for; {@code retryAfterNanos} may be unknown. */
+    Decision denyUnasked(RateLimitPolicy policy, long permits, long retryAfterNanos) {
+        RateLimitPolicy ruling = ruled(policy);
+        Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(ruling, permits, quota, retryAfterNanos);
+    }
+
     /** What a denied ask is told. */
     static Decision denial(Ask ask, Answered answered) {
         RateLimitPolicy binding = answered.binding();

@@ -7,8 +7,6 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
-import io.github.reactorratelimit.waiting.Pauses;
-import io.github.reactorratelimit.waiting.RemoteDesk;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -110,7 +108,7 @@ final class RedisState implements JointState {
         return orLocal(taken, () -> unavailability.decide(key, policy, permits));
     }
 
-    private Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
+    Mono<Decision> orLocal(Mono<Decision> decided, Supplier<Mono<Decision>> local) {
         return decided.doOnNext(answered -> unavailability.redisAnswered())
                 .onErrorResume(RedisUnavailableException.class, unavailable -> local.get());
     }
@@ -174,7 +172,7 @@ final class RedisState implements JointState {
 
     /** Waits without a slot. */
     Mono<Decision> awaitUnbooked(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return lines.asking().await(key, new KeyDesk(key, policy), permits, maxWaitNanos);
+        return lines.asking().await(key, new AskingDesk(this, key, policy), permits, maxWaitNanos);
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -263,7 +261,7 @@ final class RedisState implements JointState {
     }
 
     private void moved(String key, RateLimitPolicy to) {
-        lines.asking().replan(key, new KeyDesk(key, to));
+        lines.asking().replan(key, new AskingDesk(this, key, to));
         lines.booked().replan(key, new SlotDesk(this, key, to));
         signals.publish(Signals.Kind.RESET, key);
     }
@@ -315,59 +313,6 @@ final class RedisState implements JointState {
             calls.epochs().readAgain();
             shortcuts.forgetAll();
             lines.allChanged();
-        }
-    }
-
-    /** One key under one policy, as the lines see it. */
-    private final class KeyDesk implements RemoteDesk {
-
-        private final String key;
-        private final RateLimitPolicy policy;
-        private volatile long pausedUntil = Pauses.NOT_PAUSED;
-
-        KeyDesk(String key, RateLimitPolicy policy) {
-            this.key = key;
-            this.policy = policy;
-        }
-
-        @Override
-        public long now() {
-            return RedisState.this.now();
-        }
-
-        @Override
-        public long pausedUntil() {
-            return pausedUntil;
-        }
-
-        @Override
-        public Mono<Decision> ask(long permits) {
-            Decision leased = shortcuts.spend(key, policy, permits);
-            return leased == null ? take(Ask.take(permits)) : Mono.just(leased);
-        }
-
-        private Mono<Decision> take(Ask ask) {
-            Mono<Decision> decided = calls.ask(key, policy, ask)
-                    .doOnNext(answered -> learn(answered.key()))
-                    .map(answered -> RedisCalls.decision(RedisState.this, key, ask, answered));
-            return orLocal(decided, () -> unavailability.decide(key, policy, ask.permits()));
-        }
-
-        private void learn(ScriptReply.KeyStatus status) {
-            long micros = status.pausedUntilMicros() - status.nowMicros();
-            pausedUntil = micros > 0 ? now() + TimeUnit.MICROSECONDS.toNanos(micros) : Pauses.NOT_PAUSED;
-        }
-
-        @Override
-        public void refund(Debit debit) {
-            giveBack(debit).subscribe();
-        }
-
-        @Override
-        public Decision deny(long permits, long retryAfterNanos) {
-            RateLimitPolicy ruling = calls.ruled(policy);
-            Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
-            return Decision.deny(ruling, permits, quota, retryAfterNanos);
         }
     }
 }

@@ -94,9 +94,7 @@ final class SlotDesk implements BookingDesk {
 
     @Override
     public Decision deny(long permits, long retryAfterNanos) {
-        RateLimitPolicy ruling = state.calls().ruled(policy);
-        Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(ruling, permits, quota, retryAfterNanos);
+        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
     }
 
     /** Known by its base, its time less the shift, so that a pause moves it. */
