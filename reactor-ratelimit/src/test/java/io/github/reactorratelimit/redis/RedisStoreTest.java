@@ -6,9 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
@@ -28,6 +31,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 
 @ExtendWith(RedisExtension.class)
@@ -147,6 +151,66 @@ class RedisStoreTest {
             } finally {
                 client.shutdown(Duration.ZERO, ofSeconds(1));
             }
+        }
+    }
+
+    @Test
+    void callThatFailsIsOneFailureHoweverManyAsksWaitedForIt(Standalone redis) {
+        try (FaultProxy proxy = FaultProxy.before(redis.uri())) {
+            RedisClient client = RedisClient.create(proxy.uri());
+            try (StatefulRedisConnection<String, String> connection = client.connect()) {
+                RateLimiter limiter = limiter(
+                        RedisStore.of(connection).withoutSelfTest().withDeadline(ofMillis(200)),
+                        TokenBucket.perHour(1_000));
+                limiter.tryAcquire("k").block(PATIENCE);
+                proxy.blackHole();
+                Long answered = Flux.range(0, 50)
+                        .flatMap(i -> limiter.tryAcquire("k"), 50)
+                        .filter(Decision::degraded)
+                        .count()
+                        .block(PATIENCE);
+                proxy.pass();
+
+                assertThat(answered).isEqualTo(50);
+                assertThat(limiter.tryAcquire("other").block(PATIENCE).degraded())
+                        .isFalse();
+            } finally {
+                client.shutdown(Duration.ZERO, ofSeconds(1));
+            }
+        }
+    }
+
+    @Test
+    void whatWasTakenBeforeThePolicyChangedIsNotGivenBackToTheNewOne(Standalone redis) {
+        Gcra quick = new Gcra(10, ofSeconds(1), 10);
+        Gcra slow = new Gcra(1, Duration.ofMinutes(1), 10);
+        AtomicInteger lost = new AtomicInteger();
+        RateLimitRecorder recorder = new RateLimitRecorder() {
+            @Override
+            public void refundLost(long permits) {
+                lost.addAndGet((int) permits);
+            }
+        };
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            LimiterState state = RedisStore.of(connection)
+                    .withDeadline(PATIENCE)
+                    .withoutDenialCache()
+                    .open(new LimiterSettings(
+                            "carried-" + UUID.randomUUID(),
+                            quick,
+                            Schedulers.parallel(),
+                            Schedulers.boundedElastic(),
+                            recorder,
+                            10));
+            Debit early = state.evaluate("k", quick, 1).block(PATIENCE).debit().orElseThrow();
+            state.carry("k", quick, slow).block(PATIENCE);
+            assertThat(state.evaluate("k", slow, 9).block(PATIENCE).allowed()).isTrue();
+
+            state.refund(early).block(PATIENCE);
+
+            assertThat(lost).hasValue(1);
+            assertThat(state.evaluate("k", slow, 1).block(PATIENCE).allowed()).isFalse();
+            state.close().block(PATIENCE);
         }
     }
 

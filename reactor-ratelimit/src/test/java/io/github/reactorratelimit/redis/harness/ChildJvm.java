@@ -29,6 +29,7 @@ final class ChildJvm implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(OPTIONS);
         command.add("-Dratelimit.tests.full=" + Boolean.getBoolean("ratelimit.tests.full"));
+        command.add("-Dlog.target=System.err");
         command.add("-cp");
         command.add(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
         command.add(main.getName());
