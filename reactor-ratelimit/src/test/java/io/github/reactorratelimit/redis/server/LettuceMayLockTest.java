@@ -4,7 +4,6 @@ import io.lettuce.core.cluster.models.partitions.Partitions;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
@@ -85,13 +84,13 @@ class LettuceMayLockTest {
         }
     }
 
-    /** Lettuce goes through them with its lock in hand. */
+    /** Lettuce copies them with its lock in hand. */
     private final class HeldNodes extends ArrayList<RedisClusterNode> {
 
         @Override
-        public Iterator<RedisClusterNode> iterator() {
+        public Object[] toArray() {
             awaitTheEnd();
-            return super.iterator();
+            return super.toArray();
         }
     }
 }
