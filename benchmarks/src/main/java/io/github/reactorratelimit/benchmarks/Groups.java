@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.benchmarks;
 
 import io.github.reactorratelimit.benchmarks.local.LocalGroups;
+import io.github.reactorratelimit.benchmarks.redis.RedisGroups;
+import io.github.reactorratelimit.benchmarks.waiting.WaitingGroups;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,6 +14,8 @@ final class Groups {
     static List<BenchmarkGroup> all() {
         List<BenchmarkGroup> all = new ArrayList<>();
         all.addAll(LocalGroups.all());
+        all.addAll(RedisGroups.all());
+        all.addAll(WaitingGroups.all());
         return all;
     }
 }

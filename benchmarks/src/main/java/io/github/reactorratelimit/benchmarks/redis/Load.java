@@ -2,6 +2,7 @@ package io.github.reactorratelimit.benchmarks.redis;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -46,13 +47,13 @@ final class Load {
     }
 
     /** Warms up, measures, and waits for the last answers. Throws if an ask failed. */
-    LoadResult run(Duration warmUp, Duration measured) throws InterruptedException {
+    LoadResult run(LoadTimes times) throws InterruptedException {
         thread.setDaemon(true);
         thread.start();
-        pass(warmUp);
+        pass(times.warmUp());
         measuring = true;
         Totals before = Totals.of(lanes);
-        pass(measured);
+        pass(times.measured());
         Totals after = Totals.of(lanes);
         measuring = false;
         ending = true;
@@ -105,6 +106,11 @@ final class Load {
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(100));
         }
         idle = false;
+    }
+
+    /** Everything allowed since the start; final when {@link #run} has returned. */
+    long allowed() {
+        return Arrays.stream(lanes).mapToLong(Lane::allowed).sum();
     }
 
     void answeredLater(Lane lane) {

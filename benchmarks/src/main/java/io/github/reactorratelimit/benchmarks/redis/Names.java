@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.benchmarks.redis;
 
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
@@ -9,10 +10,10 @@ final class Names {
     private Names() {}
 
     static String[] of(int keys) {
-        return IntStream.range(0, keys).mapToObj(key -> "customer-" + key).toArray(String[]::new);
+        return of(keys, String[]::new, name -> name);
     }
 
-    static <T> T[] of(int keys, IntFunction<T[]> array, java.util.function.Function<String, T> name) {
+    static <T> T[] of(int keys, IntFunction<T[]> array, Function<String, T> name) {
         return IntStream.range(0, keys)
                 .mapToObj(key -> name.apply("customer-" + key))
                 .toArray(array);

@@ -52,12 +52,6 @@ final class RedisBench implements AutoCloseable {
         return server.uri();
     }
 
-    void forgetAll() {
-        try (StatefulRedisConnection<String, String> connection = client.connect()) {
-            connection.sync().flushall();
-        }
-    }
-
     @Override
     public void close() throws IOException {
         client.shutdown(Duration.ZERO, PATIENCE);

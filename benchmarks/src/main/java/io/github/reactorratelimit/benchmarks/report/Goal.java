@@ -22,6 +22,8 @@ public record Goal(String ours, Against against, String other, double bound) {
         BYTES,
         /** The bytes per operation less those of the contender {@code other}, which shall be at most the bound. */
         EXTRA_BYTES,
+        /** The bytes per operation, divided by those of the contender {@code other}; shall be at most the bound. */
+        BYTES_OF,
         /** The detail {@code other}, divided by the best peer's; shall be at most the bound. */
         DETAIL_OF_BEST_PEER,
         /** The detail {@code other} itself; shall be at most the bound. */
@@ -53,6 +55,11 @@ public record Goal(String ours, Against against, String other, double bound) {
         return new Goal(ours, Against.EXTRA_BYTES, other, bytes);
     }
 
+    /** At most so many times the bytes per operation of another contender. */
+    public static Goal bytesOf(String ours, String other, double ratio) {
+        return new Goal(ours, Against.BYTES_OF, other, ratio);
+    }
+
     /** A detail, such as a percentile, at most so many times that of the best peer by value. */
     public static Goal detailOfBestPeer(String ours, String detail, double ratio) {
         return new Goal(ours, Against.DETAIL_OF_BEST_PEER, detail, ratio);
@@ -73,6 +80,7 @@ public record Goal(String ours, Against against, String other, double bound) {
                     case VALUE -> sign + " " + figure + " " + group.unit();
                     case BYTES -> "≤ " + figure + " B/op";
                     case EXTRA_BYTES -> "≤ " + figure + " B/op more than " + other;
+                    case BYTES_OF -> "≤ " + figure + " × the B/op of " + other;
                     case DETAIL_OF_BEST_PEER -> other + " ≤ " + figure + " × the best peer's";
                     case DETAIL -> other + " ≤ " + figure;
                 };

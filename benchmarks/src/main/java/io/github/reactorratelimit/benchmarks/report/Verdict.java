@@ -24,7 +24,7 @@ public record Verdict(Goal goal, double reached, Outcome outcome) {
     static Verdict of(Goal goal, Results results) {
         Better better = switch (goal.against()) {
             case BEST_PEER, CONTENDER, VALUE -> results.group().better();
-            case BYTES, EXTRA_BYTES, DETAIL_OF_BEST_PEER, DETAIL -> Better.LESS;
+            case BYTES, EXTRA_BYTES, BYTES_OF, DETAIL_OF_BEST_PEER, DETAIL -> Better.LESS;
         };
         double reached = results.of(goal.ours())
                 .flatMap(ours -> reached(goal, ours, results))
@@ -46,6 +46,7 @@ public record Verdict(Goal goal, double reached, Outcome outcome) {
             case VALUE -> Optional.of(ours.median());
             case BYTES -> Optional.of(ours.bytesPerOperation());
             case EXTRA_BYTES -> results.of(other).map(found -> ours.bytesPerOperation() - found.bytesPerOperation());
+            case BYTES_OF -> results.of(other).map(found -> ours.bytesPerOperation() / found.bytesPerOperation());
             case DETAIL_OF_BEST_PEER -> results.bestPeer().map(peer -> detail(ours, other) / detail(peer, other));
             case DETAIL -> Optional.of(detail(ours, other));
         };
