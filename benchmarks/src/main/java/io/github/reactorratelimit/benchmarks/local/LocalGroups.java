@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.benchmarks.local;
 
 import io.github.reactorratelimit.benchmarks.BenchmarkGroup;
+import java.util.ArrayList;
 import java.util.List;
 
 /** Every group that needs no server. */
@@ -10,6 +11,10 @@ public final class LocalGroups {
 
     /** All of them, in the order of the report. */
     public static List<BenchmarkGroup> all() {
-        return List.of();
+        List<BenchmarkGroup> all = new ArrayList<>();
+        all.addAll(OneKeyGroups.all());
+        all.addAll(ManyKeysGroups.all());
+        all.add(new GrowthGroup());
+        return all;
     }
 }
