@@ -5,6 +5,7 @@ import io.github.reactorratelimit.benchmarks.Form;
 import io.github.reactorratelimit.benchmarks.report.Contender;
 import io.github.reactorratelimit.benchmarks.report.Group;
 import io.github.reactorratelimit.benchmarks.report.Sample;
+import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +49,7 @@ final class RedisGroup implements BenchmarkGroup {
     }
 
     @Override
-    public void close() throws Exception {
+    public void close() throws IOException {
         scenario.close();
         if (bench != null) {
             bench.close();

@@ -37,17 +37,20 @@ final class Steady implements Scenario {
     @Override
     public Sample round(RedisBench bench, Entrant entrant, Form form) throws Exception {
         int count = form == Form.TINY ? Math.min(keys, KEYS_OF_A_TINY_RUN) : keys;
-        boolean first = !targets.containsKey(entrant.name());
-        if (first) {
-            Target target = entrant.opener().open(bench, entrant.name(), count, limit);
-            targets.put(entrant.name(), target);
-            if (mostDrained) {
-                drain(target, count);
-            }
-        }
-        return new Load(targets.get(entrant.name()), count, inFlight)
-                .run(LoadTimes.of(form, first))
+        Target known = targets.get(entrant.name());
+        Target target = known == null ? open(bench, entrant, count) : known;
+        return new Load(target, count, inFlight)
+                .run(LoadTimes.of(form, known == null))
                 .sample();
+    }
+
+    private Target open(RedisBench bench, Entrant entrant, int count) throws Exception {
+        Target target = entrant.opener().open(bench, entrant.name(), count, limit);
+        targets.put(entrant.name(), target);
+        if (mostDrained) {
+            drain(target, count);
+        }
+        return target;
     }
 
     private void drain(Target target, int count) throws InterruptedException {

@@ -29,7 +29,7 @@ final class TwoInstances implements Scenario {
             long allowed = allowed(one, times) + ofOther.join();
             Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
             return Sample.of(allowed / bound(took))
-                    .with("allowed", allowed)
+                    .with("allowed", (double) allowed)
                     .with("× bound of time + 1 s", allowed / bound(took.plus(LEASE_TIME)));
         }
     }

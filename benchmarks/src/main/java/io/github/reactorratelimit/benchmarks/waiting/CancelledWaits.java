@@ -91,8 +91,13 @@ final class CancelledWaits implements BenchmarkGroup {
                         .block(LONG_INTERVAL.multipliedBy(4));
                 firedNanos[key] = System.nanoTime() - startNanos;
             }
-            TimeUnit.NANOSECONDS.sleep(LONG_INTERVAL.multipliedBy(3).dividedBy(2).toNanos());
-            return IntStream.range(0, CALLS).mapToLong(key -> firedNanos[key]).max().orElseThrow() / 1e6;
+            TimeUnit.NANOSECONDS.sleep(
+                    LONG_INTERVAL.multipliedBy(3).dividedBy(2).toNanos());
+            return IntStream.range(0, CALLS)
+                            .mapToLong(key -> firedNanos[key])
+                            .max()
+                            .orElseThrow()
+                    / 1e6;
         }
     }
 

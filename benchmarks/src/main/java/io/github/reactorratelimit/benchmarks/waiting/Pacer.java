@@ -25,14 +25,16 @@ record Pacer(Contender contender, Pace pace) {
     /** A bucket that starts empty and may make up for 20 ms: who wakes late loses nothing. */
     static final Pacer OURS = new Pacer(
             Contender.ours("ours, token bucket"),
-            ours(rate -> TokenBucket.perSecond(rate).withBurst(Math.max(2, rate / 50)).withInitialTokens(0)));
+            ours(rate -> TokenBucket.perSecond(rate)
+                    .withBurst(Math.max(2, rate / 50))
+                    .withInitialTokens(0)));
 
     static final List<Pacer> ALL = List.of(
             OURS,
-            new Pacer(Contender.ours("ours, burst of 1"), ours(rate -> TokenBucket.perSecond(rate).withBurst(1))),
             new Pacer(
-                    Contender.ours("ours, leaky bucket"),
-                    ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1)))),
+                    Contender.ours("ours, burst of 1"),
+                    ours(rate -> TokenBucket.perSecond(rate).withBurst(1))),
+            new Pacer(Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1)))),
             new Pacer(
                     Contender.peer("Flux.delayElements"),
                     (source, rate) -> source.delayElements(Duration.ofSeconds(1).dividedBy(rate))),
@@ -54,7 +56,7 @@ record Pacer(Contender contender, Pace pace) {
 
     @SuppressWarnings("UnstableApiUsage")
     private static Flux<Integer> guava(Flux<Integer> source, long perSecond) {
-        RateLimiter limiter = RateLimiter.create(perSecond);
+        RateLimiter limiter = RateLimiter.create((double) perSecond);
         return source.publishOn(Schedulers.boundedElastic()).doOnNext(element -> limiter.acquire());
     }
 
