@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.local;
 
-/** Goes over the slots of all levels, the oldest first. */
+/** Goes over the slots of all levels, the oldest first. Used by one thread at a time. */
 final class LevelHand implements Sweeper.Hand {
 
     private static final int SLOTS_PER_CALL = 32;
@@ -30,6 +30,15 @@ final class LevelHand implements Sweeper.Hand {
     public void restart() {
         level = levels.oldest();
         slot = 0;
+    }
+
+    /** Called before a level is dropped, which must not be kept from the garbage collector. */
+    void leave(Level dropped) {
+        Level next = dropped.next();
+        if (level == dropped && next != null) {
+            level = next;
+            slot = 0;
+        }
     }
 
     @Override

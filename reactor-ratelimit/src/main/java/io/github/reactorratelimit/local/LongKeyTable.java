@@ -69,8 +69,9 @@ final class LongKeyTable extends KeyTable {
         this.places = new Places(Math.min(maxKeys, Level.MAX_SLOTS / 3));
         this.levels = new Levels(shared, places);
         AtomicBoolean busy = new AtomicBoolean();
-        this.sweeper = new Sweeper(new LevelHand(shared, levels, places), busy);
-        this.mover = new Mover(shared, levels, places, this::begin, busy);
+        LevelHand hand = new LevelHand(shared, levels, places);
+        this.sweeper = new Sweeper(hand, busy);
+        this.mover = new Mover(shared, levels, places, hand, this::begin, busy);
         this.overflow = new OverflowCells(LongCell.fresh(shared), overflowCells);
     }
 

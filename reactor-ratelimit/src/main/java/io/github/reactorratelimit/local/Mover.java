@@ -23,6 +23,7 @@ final class Mover {
     private final LongWord.Shared shared;
     private final Levels levels;
     private final Places places;
+    private final LevelHand sweeping;
     private final Beginner beginner;
 
     /** Held by who moves or sweeps. */
@@ -32,10 +33,17 @@ final class Mover {
     private int hand;
     private boolean leftBehind;
 
-    Mover(LongWord.Shared shared, Levels levels, Places places, Beginner beginner, AtomicBoolean busy) {
+    Mover(
+            LongWord.Shared shared,
+            Levels levels,
+            Places places,
+            LevelHand sweeping,
+            Beginner beginner,
+            AtomicBoolean busy) {
         this.shared = shared;
         this.levels = levels;
         this.places = places;
+        this.sweeping = sweeping;
         this.beginner = beginner;
         this.busy = busy;
     }
@@ -63,6 +71,7 @@ final class Mover {
         }
         if (hand == level.slots()) {
             if (!leftBehind) {
+                sweeping.leave(level);
                 levels.dropOldest();
             }
             hand = 0;
