@@ -9,8 +9,11 @@ import io.github.reactorratelimit.RateLimitPolicy;
  */
 public interface LongAlgorithm {
 
-    /** Never a state: stores mark a cell with it. */
+    /** From here to {@link #LAST_RESERVED} no long is a state: stores mark cells with them. */
     long RESERVED = Long.MIN_VALUE;
+
+    /** The last of the marks; states are above it. */
+    long LAST_RESERVED = RESERVED + 2;
 
     /** See {@link Algorithm#policy()}. */
     RateLimitPolicy policy();

@@ -11,7 +11,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
  */
 final class PackedLevelAlgorithm implements LongAlgorithm {
 
-    private static final long NEVER = RESERVED + 1;
+    private static final long NEVER = LAST_RESERVED + 1;
 
     private final RateLimitPolicy policy;
     private final Meter meter;
@@ -82,7 +82,7 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
         return state - now * meter.partsPerTick;
     }
 
-    /** The marks are no times: what falls on them is moved a part or two to the strict side. */
+    /** The marks are no times: what falls on them is moved some parts to the strict side. */
     private long pack(long now, long parts) {
         return Math.max(now * meter.partsPerTick + parts, NEVER + 1);
     }

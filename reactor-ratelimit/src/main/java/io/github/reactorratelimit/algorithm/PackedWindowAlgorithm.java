@@ -11,7 +11,7 @@ import io.github.reactorratelimit.FixedWindow;
  */
 final class PackedWindowAlgorithm implements LongAlgorithm {
 
-    private static final long UNUSED = RESERVED + 1;
+    private static final long UNUSED = LAST_RESERVED + 1;
 
     private final FixedWindow policy;
     private final WindowGrid.Epoch grid;
@@ -51,7 +51,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     @Override
     public long debit(long state, long now, long permits) {
         long used = used(state, now);
-        return used == 0 ? grid.startOf(now) + permits * sliceTicks : state + permits * sliceTicks;
+        return aboveMarks((used == 0 ? grid.startOf(now) : state) + permits * sliceTicks);
     }
 
     @Override
@@ -70,7 +70,12 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
         if (used == 0 || grid.startOf(debitedAt) != startOf(state)) {
             return state;
         }
-        return permits >= used ? UNUSED : state - permits * sliceTicks;
+        return permits >= used ? UNUSED : aboveMarks(state - permits * sliceTicks);
+    }
+
+    /** The marks are no states: what falls on them, in the first window that a long can tell, is moved to the strict side. */
+    private static long aboveMarks(long state) {
+        return Math.max(state, UNUSED + 1);
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.github.reactorratelimit.local;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,16 +13,11 @@ final class BoundedSlots {
 
     private final ConcurrentHashMap<String, Slot> slots = new ConcurrentHashMap<>();
 
-    /** Slots in the map and those reserved for it: counted before they enter and after they left. */
-    private final AtomicInteger places = new AtomicInteger();
-
-    private final int bound;
+    /** Slots in the map and those reserved for it. */
+    private final Places places;
 
     BoundedSlots(int bound) {
-        if (bound < 1) {
-            throw new IllegalArgumentException("maxKeys must be positive, was " + bound);
-        }
-        this.bound = bound;
+        this.places = new Places(bound);
     }
 
     @Nullable
@@ -32,31 +26,19 @@ final class BoundedSlots {
     }
 
     boolean hasRoom() {
-        return places.get() < bound;
+        return places.hasRoom();
     }
 
     /** Adds the key if it is absent and there is room. */
     boolean add(String key, Slot slot) {
-        if (!reserve()) {
+        if (!places.reserve()) {
             return false;
         }
         if (slots.putIfAbsent(key, slot) == null) {
             return true;
         }
-        places.decrementAndGet();
+        places.release();
         return false;
-    }
-
-    private boolean reserve() {
-        for (; ; ) {
-            int taken = places.get();
-            if (taken >= bound) {
-                return false;
-            }
-            if (places.compareAndSet(taken, taken + 1)) {
-                return true;
-            }
-        }
     }
 
     boolean replace(String key, Slot seen, Slot next) {
@@ -65,7 +47,7 @@ final class BoundedSlots {
 
     void remove(String key, Slot seen) {
         if (slots.remove(key, seen)) {
-            places.decrementAndGet();
+            places.release();
         }
     }
 
@@ -75,6 +57,43 @@ final class BoundedSlots {
     }
 
     int size() {
-        return places.get();
+        return places.taken();
+    }
+
+    Sweeper.Hand hand() {
+        return new MapHand();
+    }
+
+    private final class MapHand implements Sweeper.Hand {
+
+        private Iterator<Map.Entry<String, Slot>> entries = iterator();
+
+        @Override
+        public int slotsPerCall() {
+            return 32;
+        }
+
+        @Override
+        public void restart() {
+            entries = iterator();
+        }
+
+        @Override
+        public boolean hasNext() {
+            return entries.hasNext();
+        }
+
+        @Override
+        public long forgetNext(long now) {
+            Map.Entry<String, Slot> entry = entries.next();
+            if (!(entry.getValue() instanceof Cell cell)) {
+                return 1;
+            }
+            long waitTicks = cell.forget(now);
+            if (waitTicks == 0) {
+                remove(entry.getKey(), cell);
+            }
+            return waitTicks;
+        }
     }
 }

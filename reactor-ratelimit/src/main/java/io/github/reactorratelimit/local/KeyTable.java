@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
@@ -11,7 +12,8 @@ import java.util.function.LongSupplier;
 /**
  * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
  * At most {@code maxKeys} keys have a state of their own; the others share {@linkplain OverflowCells
- * overflow cells} and are limited more strictly, never less: {@link BoundedKeyTable} says how.
+ * overflow cells} and are limited more strictly, never less: {@link BoundedKeyTable} says how. Where the
+ * state of a rate fits into one long, {@link LongKeyTable} keeps it in an array instead of an object.
  *
  * <p>Times are readings of one clock that does not go backward, but may arrive out of order. A debit
  * of a key that the table forgot counts as made at the time of forgetting if {@code at} is earlier.
@@ -32,7 +34,11 @@ abstract class KeyTable {
     /** @param overflowCells how many cells the keys share that find no room, a power of two */
     static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, int overflowCells) {
         Forgetting forgetting = Forgetting.of(policy, clock);
-        Cell pristine = longSteps(policy, clock, forgetting)
+        Optional<LongAlgorithm> longSteps = longSteps(policy, clock, forgetting);
+        if (longSteps.isPresent() && !(policy instanceof ConcurrencyLimit)) {
+            return new LongKeyTable(LongWord.Shared.of(longSteps.get(), forgetting), maxKeys, overflowCells);
+        }
+        Cell pristine = longSteps
                 .<Cell>map(steps -> LongCell.fresh(steps, forgetting))
                 .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
         return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells);

@@ -1,21 +1,12 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
-import io.github.reactorratelimit.algorithm.Projection;
-import io.github.reactorratelimit.algorithm.Reading;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
-/**
- * A state in one long, swapped by CAS; nothing is allocated but what is returned. For policies that
- * need no {@linkplain Forgetting#marginTicks() margin}.
- */
-final class LongCell extends Cell {
+/** A cell of its own for one long. */
+final class LongCell extends LongWord {
 
-    private static final long DEAD = LongAlgorithm.RESERVED;
     private static final VarHandle STATE;
 
     static {
@@ -26,168 +17,28 @@ final class LongCell extends Cell {
         }
     }
 
-    /** What all cells of a table share. */
-    private record Shared(LongAlgorithm steps, Algorithm<Long> boxed, long fresh, Forgetting forgetting) {}
-
-    private final Shared shared;
     private volatile long state;
 
-    private LongCell(Shared shared, long state) {
-        this.shared = shared;
+    LongCell(Shared shared, long state) {
+        super(shared);
         this.state = state;
     }
 
     static LongCell fresh(LongAlgorithm steps, Forgetting forgetting) {
-        long fresh = steps.fresh();
-        return new LongCell(new Shared(steps, steps.boxed(), fresh, forgetting), fresh);
+        return fresh(Shared.of(steps, forgetting));
+    }
+
+    static LongCell fresh(Shared shared) {
+        return new LongCell(shared, shared.fresh());
     }
 
     @Override
-    long tryDebit(long at, long permits) {
-        LongAlgorithm steps = shared.steps;
-        for (; ; ) {
-            long seen = state;
-            if (seen == DEAD) {
-                return GONE;
-            }
-            long from = from(seen, at);
-            long waitTicks = steps.waitTicks(seen, from, permits);
-            if (waitTicks != 0) {
-                return since(at, from, waitTicks);
-            }
-            if (swap(seen, steps.debit(seen, from, permits))) {
-                return 0;
-            }
-        }
+    long state() {
+        return state;
     }
 
     @Override
-    @Nullable
-    Reading debit(long at, long permits) {
-        LongAlgorithm steps = shared.steps;
-        for (; ; ) {
-            long seen = state;
-            if (seen == DEAD) {
-                return null;
-            }
-            long from = from(seen, at);
-            if (steps.waitTicks(seen, from, permits) != 0) {
-                return since(at, from, shared.boxed.read(seen, from, permits));
-            }
-            long next = steps.debit(seen, from, permits);
-            if (swap(seen, next)) {
-                return since(at, from, shared.boxed.read(next, from, 0));
-            }
-        }
-    }
-
-    @Override
-    boolean charge(long at, long permits) {
-        LongAlgorithm steps = shared.steps;
-        for (; ; ) {
-            long seen = state;
-            if (seen == DEAD) {
-                return false;
-            }
-            long from = from(seen, at);
-            long charged = Math.min(permits, steps.remaining(seen, from));
-            if (charged == 0 || swap(seen, steps.debit(seen, from, charged))) {
-                return true;
-            }
-        }
-    }
-
-    @Override
-    void refund(LongSupplier clock, long debitedAt, long permits) {
-        for (; ; ) {
-            long seen = state;
-            if (seen == DEAD) {
-                return;
-            }
-            long now = shared.forgetting.notBefore(clock.getAsLong());
-            long next = shared.steps.refund(seen, now, debitedAt, permits);
-            if (next == seen || swap(seen, next)) {
-                return;
-            }
-        }
-    }
-
-    @Override
-    boolean kill() {
-        for (; ; ) {
-            long seen = state;
-            if (seen == DEAD) {
-                return false;
-            }
-            if (swap(seen, DEAD)) {
-                return true;
-            }
-        }
-    }
-
-    @Override
-    Reading read(long now, long permits) {
-        long seen = aliveOrFresh();
-        long from = from(seen, now);
-        return since(now, from, shared.boxed.read(seen, from, permits));
-    }
-
-    @Override
-    long waitTicks(long at, long permits) {
-        long seen = aliveOrFresh();
-        long from = from(seen, at);
-        return since(at, from, shared.steps.waitTicks(seen, from, permits));
-    }
-
-    @Override
-    Projection<?> projection(long now) {
-        long seen = aliveOrFresh();
-        return Projection.of(shared.boxed, seen, from(seen, now));
-    }
-
-    @Override
-    boolean isDead() {
-        return state == DEAD;
-    }
-
-    @Override
-    boolean isRefilled(long at) {
-        return shared.steps.resetTicks(state, at) == 0;
-    }
-
-    @Override
-    long forget(long now) {
-        long seen = state;
-        if (seen == DEAD) {
-            return 0;
-        }
-        long waitTicks = forgettableIn(seen, now);
-        if (waitTicks != 0) {
-            return waitTicks;
-        }
-        shared.forgetting.advanceTo(now);
-        return swap(seen, DEAD) ? 0 : 1;
-    }
-
-    private long forgettableIn(long seen, long now) {
-        return seen == shared.fresh ? 0 : shared.steps.resetTicks(seen, now);
-    }
-
-    @Override
-    LongCell copy() {
-        return new LongCell(shared, aliveOrFresh());
-    }
-
-    private long from(long seen, long at) {
-        return seen == shared.fresh ? shared.forgetting.notBefore(at) : at;
-    }
-
-    private long aliveOrFresh() {
-        long seen = state;
-        return seen == DEAD ? shared.fresh : seen;
-    }
-
-    private boolean swap(long seen, long next) {
+    boolean swap(long seen, long next) {
         return STATE.compareAndSet(this, seen, next);
     }
 }

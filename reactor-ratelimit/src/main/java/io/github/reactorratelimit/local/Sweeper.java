@@ -1,8 +1,6 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
-import java.util.Iterator;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -14,14 +12,35 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class Sweeper {
 
-    private static final int SLOTS_PER_CALL = 32;
     private static final int MOST_SKIPPED_CALLS = 31;
 
-    private final BoundedSlots slots;
-    private final AtomicBoolean busy = new AtomicBoolean();
+    /** What goes over the slots; sees those that stay throughout a round exactly once. */
+    interface Hand {
+
+        /** There was nothing to forget or to wait for in the slot. */
+        long NOTHING = -1;
+
+        /** How many slots it may visit at a call. */
+        int slotsPerCall();
+
+        void restart();
+
+        boolean hasNext();
+
+        /**
+         * Visits a slot, and forgets its key if that changes no decision.
+         *
+         * @return 0 if forgotten, {@link #NOTHING}, or else the ticks until it may be worth trying again
+         */
+        long forgetNext(long now);
+    }
+
+    private final Hand hand;
+
+    /** Held by who sweeps, and by who does other work on the slots that must not overlap with that. */
+    private final AtomicBoolean busy;
 
     // Owned by the thread that holds busy.
-    private Iterator<Map.Entry<String, Slot>> hand;
     private long earliestInRound = Long.MAX_VALUE;
     private boolean forgotInRound;
     private int fruitlessCalls;
@@ -33,9 +52,13 @@ final class Sweeper {
     /** Whether permits were given back since the round began, maybe behind the hand. */
     private volatile boolean woken;
 
+    Sweeper(Hand hand, AtomicBoolean busy) {
+        this.hand = hand;
+        this.busy = busy;
+    }
+
     Sweeper(BoundedSlots slots) {
-        this.slots = slots;
-        this.hand = slots.iterator();
+        this(slots.hand(), new AtomicBoolean());
     }
 
     void sweep(long now) {
@@ -66,11 +89,11 @@ final class Sweeper {
     private void moveHand(long now) {
         if (!hand.hasNext()) {
             woken = false;
-            hand = slots.iterator();
+            hand.restart();
         }
         boolean forgot = false;
-        for (int visited = 0; visited < SLOTS_PER_CALL && hand.hasNext(); visited++) {
-            forgot |= visit(hand.next(), now);
+        for (int visited = 0; visited < hand.slotsPerCall() && hand.hasNext(); visited++) {
+            forgot |= visit(now);
         }
         forgotInRound |= forgot;
         fruitlessCalls = forgot ? 0 : Math.min(2 * fruitlessCalls + 1, MOST_SKIPPED_CALLS);
@@ -80,18 +103,12 @@ final class Sweeper {
         }
     }
 
-    private boolean visit(Map.Entry<String, Slot> entry, long now) {
-        if (!(entry.getValue() instanceof Cell cell)) {
-            earliestInRound = Math.min(earliestInRound, retryAt(now, 1));
-            return false;
+    private boolean visit(long now) {
+        long waitTicks = hand.forgetNext(now);
+        if (waitTicks > 0) {
+            earliestInRound = Math.min(earliestInRound, retryAt(now, waitTicks));
         }
-        long waitTicks = cell.forget(now);
-        if (waitTicks == 0) {
-            slots.remove(entry.getKey(), cell);
-            return true;
-        }
-        earliestInRound = Math.min(earliestInRound, retryAt(now, waitTicks));
-        return false;
+        return waitTicks == 0;
     }
 
     private static long retryAt(long now, long waitTicks) {
