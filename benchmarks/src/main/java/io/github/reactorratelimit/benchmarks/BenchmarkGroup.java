@@ -17,6 +17,11 @@ public interface BenchmarkGroup extends AutoCloseable {
         return group().contenders();
     }
 
+    /** How often each contender runs; fewer times where figures repeat exactly. */
+    default int rounds(Form form) {
+        return form.rounds();
+    }
+
     /** Called once before the first round, for what all rounds share, such as a server. */
     default void open(Form form) throws Exception {}
 

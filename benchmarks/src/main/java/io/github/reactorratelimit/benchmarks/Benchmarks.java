@@ -51,7 +51,7 @@ public final class Benchmarks {
 
     private static Form form(List<String> words) {
         Form form = Form.QUICK;
-        for (Form each : Form.values()) {
+        for (Form each : List.of(Form.QUICK, Form.FULL)) {
             if (words.remove(each.name().toLowerCase(Locale.ROOT))) {
                 form = each;
             }

@@ -19,12 +19,12 @@ final class Progress {
     Progress(PrintStream out, List<BenchmarkGroup> groups, Form form) {
         this.out = out;
         this.expectedSeconds = groups.stream()
-                .mapToDouble(group -> group.contenders(form).size() * form.rounds() * group.expectedSeconds(form))
+                .mapToDouble(group -> group.contenders(form).size() * group.rounds(form) * group.expectedSeconds(form))
                 .sum();
     }
 
-    void started(Group group, Contender contender, int round, Form form) {
-        out.printf("%-24s round %d/%d  %-36s", group.id(), round, form.rounds(), contender.name());
+    void started(BenchmarkGroup group, Contender contender, int round, Form form) {
+        out.printf("%-24s round %d/%d  %-36s", group.group().id(), round, group.rounds(form), contender.name());
         out.flush();
     }
 

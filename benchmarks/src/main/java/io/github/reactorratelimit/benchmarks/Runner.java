@@ -34,9 +34,9 @@ final class Runner {
         List<Round> rounds = new ArrayList<>();
         try (group) {
             group.open(form);
-            for (int number = 1; number <= form.rounds(); number++) {
+            for (int number = 1; number <= group.rounds(form); number++) {
                 for (Contender contender : group.contenders(form)) {
-                    progress.started(group.group(), contender, number, form);
+                    progress.started(group, contender, number, form);
                     Sample sample = group.round(contender, form);
                     progress.ended(group.group(), sample, group.expectedSeconds(form));
                     rounds.add(new Round(contender.name(), number, sample));

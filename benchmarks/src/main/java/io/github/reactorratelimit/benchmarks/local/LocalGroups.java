@@ -14,6 +14,8 @@ public final class LocalGroups {
         List<BenchmarkGroup> all = new ArrayList<>();
         all.addAll(OneKeyGroups.all());
         all.addAll(ManyKeysGroups.all());
+        all.add(new MemoryGroup());
+        all.addAll(StreamGroups.all());
         all.add(new GrowthGroup());
         return all;
     }

@@ -55,11 +55,20 @@ public record Results(Group group, Run run, List<Measurement> measurements) {
                 .min(group.better().order());
     }
 
-    /** The floor that ratios refer to: the first one of the group. */
-    public Optional<Measurement> floor() {
+    /** The floor that a contender's ratio refers to: the first one of the group, in a line chart the first at the same place. */
+    public Optional<Measurement> floorOf(Measurement measurement) {
+        double x = x(measurement);
         return measurements.stream()
-                .filter(measurement -> measurement.kind() == Kind.FLOOR)
+                .filter(other -> other.kind() == Kind.FLOOR && Double.compare(x(other), x) == 0)
                 .findFirst();
+    }
+
+    private double x(Measurement measurement) {
+        return group.contenders().stream()
+                .filter(contender -> contender.name().equals(measurement.contender()))
+                .mapToDouble(Contender::x)
+                .findFirst()
+                .orElse(Double.NaN);
     }
 
     /** How the goals were reached. */

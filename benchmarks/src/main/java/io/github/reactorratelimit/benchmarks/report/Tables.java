@@ -82,7 +82,7 @@ public final class Tables {
             text.append(" | ").append(Figures.plain(figures.getOrDefault(detail, Double.NaN)));
         }
         text.append(" | ").append(ratio(measurement, results.bestPeer()));
-        text.append(" | ").append(ratio(measurement, results.floor()));
+        text.append(" | ").append(ratio(measurement, results.floorOf(measurement)));
         return text.append(" |\n").toString();
     }
 
