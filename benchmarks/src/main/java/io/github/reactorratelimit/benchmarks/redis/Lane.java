@@ -49,7 +49,11 @@ final class Lane implements Answer {
             askedNanos = System.nanoTime();
         }
         state.setRelease(ASKING);
-        load.target().ask(nextKey(), 1, this);
+        try {
+            load.target().ask(nextKey(), 1, this);
+        } catch (RuntimeException | StackOverflowError e) {
+            failed(e);
+        }
         return !state.compareAndSet(ASKING, PENDING);
     }
 

@@ -34,7 +34,7 @@ final class MostlyDenied implements Scenario {
         }
         LoadResult result = run(bench, entrant, asked, LoadTimes.of(form, first));
         askedPerSecond.put(entrant.name(), result.decisionsPerSecond());
-        return result.sample().with("allowed %", 100 * result.allowedShare());
+        return result.sample(entrant).with("allowed %", 100 * result.allowedShare());
     }
 
     private LoadResult run(RedisBench bench, Entrant entrant, double asked, LoadTimes times) throws Exception {

@@ -14,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
 final class RedisBench implements AutoCloseable {
 
     /** Generous, so that a busy machine fails nothing that it only delays. */
-    static final Duration PATIENCE = Duration.ofSeconds(20);
+    static final Duration PATIENCE = Duration.ofSeconds(10);
 
     private final RedisProcess server;
     private final RedisClient client;

@@ -41,7 +41,7 @@ final class Steady implements Scenario {
         Target target = known == null ? open(bench, entrant, count) : known;
         return new Load(target, count, inFlight)
                 .run(LoadTimes.of(form, known == null))
-                .sample();
+                .sample(entrant);
     }
 
     private Target open(RedisBench bench, Entrant entrant, int count) throws Exception {

@@ -25,13 +25,14 @@ record Totals(long nanos, long decided, long allowed, long allocatedBytes) {
                 .sum();
     }
 
-    LoadResult since(Totals before, Histogram latencyNanos) {
+    LoadResult since(Totals before, Histogram latencyNanos, long unanswered) {
         long decisions = Math.max(1, decided - before.decided);
         return new LoadResult(
                 decisions * (double) TimeUnit.SECONDS.toNanos(1) / (nanos - before.nanos),
                 latencyNanos.getValueAtPercentile(50) / 1_000.0,
                 latencyNanos.getValueAtPercentile(99) / 1_000.0,
                 (allocatedBytes - before.allocatedBytes) / (double) decisions,
-                (allowed - before.allowed) / (double) decisions);
+                (allowed - before.allowed) / (double) decisions,
+                unanswered);
     }
 }

@@ -25,12 +25,16 @@ final class TwoInstances implements Scenario {
             LoadTimes times =
                     new LoadTimes(Duration.ZERO, LoadTimes.of(form, false).measured());
             long startNanos = System.nanoTime();
-            CompletableFuture<Long> ofOther = CompletableFuture.supplyAsync(() -> allowed(other, times));
-            long allowed = allowed(one, times) + ofOther.join();
+            Load ofOne = new Load(one, 1, IN_FLIGHT_OF_EACH);
+            Load ofOther = new Load(other, 1, IN_FLIGHT_OF_EACH);
+            CompletableFuture<LoadResult> otherDone = CompletableFuture.supplyAsync(() -> run(ofOther, times));
+            long unanswered = run(ofOne, times).unanswered() + otherDone.join().unanswered();
             Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
-            return Sample.of(allowed / bound(took))
-                    .with("allowed", (double) allowed)
+            double allowed = (double) ofOne.allowed() + ofOther.allowed();
+            Sample sample = Sample.of(allowed / bound(took))
+                    .with("allowed", allowed)
                     .with("× bound of time + 1 s", allowed / bound(took.plus(LEASE_TIME)));
+            return LoadResult.withUnanswered(entrant, sample, unanswered);
         }
     }
 
@@ -39,15 +43,13 @@ final class TwoInstances implements Scenario {
                 + LIMIT.permits() * (double) time.toNanos() / LIMIT.period().toNanos();
     }
 
-    private static long allowed(Target target, LoadTimes times) {
-        Load load = new Load(target, 1, IN_FLIGHT_OF_EACH);
+    private static LoadResult run(Load load, LoadTimes times) {
         try {
-            load.run(times);
+            return load.run(times);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
         }
-        return load.allowed();
     }
 
     @Override
