@@ -52,7 +52,11 @@ final class Level {
     static final int TAKEN = 1 << 30;
 
     static final int MAX_SLOTS = TAKEN / 2;
-    static final int WINDOW = 64;
+
+    private static final int WINDOW = 64;
+
+    /** Long enough to lead out of a first window that colliding keys have filled. */
+    private static final int SECOND_WINDOW = 4 * WINDOW;
 
     private static final int FREE = 0;
     private static final int SEALED = 1;
@@ -135,7 +139,7 @@ final class Level {
     int locate(String key, int hash, boolean left) {
         int found = SHUT;
         int slot = first(hash);
-        for (int n = 0; n < 2 * WINDOW; n++, slot = after(slot, n, key)) {
+        for (int n = 0; n < WINDOW + SECOND_WINDOW; n++, slot = after(slot, n, key)) {
             int seen = hash(slot);
             if (seen == SEALED) {
                 return found;
@@ -160,7 +164,7 @@ final class Level {
     int take(String key, int hash, boolean left) {
         int found = SHUT;
         int slot = first(hash);
-        for (int n = 0; n < 2 * WINDOW; n++, slot = after(slot, n, key)) {
+        for (int n = 0; n < WINDOW + SECOND_WINDOW; n++, slot = after(slot, n, key)) {
             int seen = takeOrSeal(slot, hash);
             if (seen == SEALED) {
                 return found;
@@ -182,7 +186,7 @@ final class Level {
     int takeShadow(String key, int hash) {
         int found = SHUT;
         int slot = first(hash);
-        for (int n = 0; n < 2 * WINDOW; n++, slot = after(slot, n, key)) {
+        for (int n = 0; n < WINDOW + SECOND_WINDOW; n++, slot = after(slot, n, key)) {
             int seen = hash(slot);
             if (seen == FREE) {
                 boolean mine = takeOrSeal(slot, hash - 1) == hash - 1;

@@ -249,13 +249,8 @@ final class LongKeyTable extends KeyTable {
         return places.taken();
     }
 
-    /** Slots of all levels, for who counts memory. */
-    int slots() {
-        int slots = 0;
-        for (Level level = levels.oldest(); level != null; level = level.next()) {
-            slots += level.slots();
-        }
-        return slots;
+    Levels levels() {
+        return levels;
     }
 
     /** The key's state, null if it has none; begins one that others have taken a slot for. */
