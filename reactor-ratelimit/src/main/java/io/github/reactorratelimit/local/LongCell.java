@@ -62,6 +62,23 @@ final class LongCell extends Cell {
     }
 
     @Override
+    long tryDebitUpTo(long at, long permits, long most) {
+        LongAlgorithm steps = shared.steps;
+        for (; ; ) {
+            long seen = state;
+            if (seen == DEAD) {
+                return GONE;
+            }
+            long from = from(seen, at);
+            long times =
+                    steps.waitTicks(seen, from, most * permits) == 0 ? most : steps.remaining(seen, from) / permits;
+            if (times == 0 || swap(seen, steps.debit(seen, from, times * permits))) {
+                return times;
+            }
+        }
+    }
+
+    @Override
     @Nullable
     Reading debit(long at, long permits) {
         LongAlgorithm steps = shared.steps;
