@@ -49,6 +49,35 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     @Override
+    public Verdict decideNow(String key, long permits) {
+        String name = Keys.normalise(key);
+        Checks.asked(permits);
+        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
+        if (policy == null || permits > policy.capacity()) {
+            return Verdict.UNKNOWN;
+        }
+        refuseConcurrency(policy);
+        Verdict verdict = state.decideNow(name, policy, permits);
+        if (verdict != Verdict.UNKNOWN) {
+            recorder.decided(verdict == Verdict.TAKEN, permits);
+        }
+        return verdict;
+    }
+
+    /** With a policy per key each element looks for its own, which may change. */
+    @Override
+    public PermitRun run(String key, long permits) {
+        String name = Keys.normalise(key);
+        Checks.asked(permits);
+        RateLimitPolicy policy = settings.policy();
+        if (resolver != null || policy instanceof ConcurrencyLimit || permits > policy.capacity()) {
+            return RateLimiter.super.run(key, permits);
+        }
+        PermitRun run = state.run(name, policy, permits);
+        return recorder == RateLimitRecorder.NOOP ? run : new RecordedRun(run, recorder, permits);
+    }
+
+    @Override
     public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
         long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
         return resolver == null

@@ -23,6 +23,23 @@ public interface LimiterState {
      */
     boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits);
 
+    /**
+     * {@link #evaluate} where the answer can be told at once, without waiting or a round trip; {@link
+     * Verdict#UNKNOWN} after {@link #close()}.
+     */
+    default Verdict decideNow(String key, RateLimitPolicy policy, long permits) {
+        return tryAcquireNow(key, policy, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
+    }
+
+    /**
+     * Requests for {@code permits} each that come one right after the other. A state may take several of
+     * them in one step if it can give back what was not used, at once and as of the time it was taken; never
+     * for a {@link LeakyBucket}, whose permits are spaced.
+     */
+    default PermitRun run(String key, RateLimitPolicy policy, long permits) {
+        return PermitRun.oneByOne(() -> tryAcquireNow(key, policy, permits));
+    }
+
     /** One atomic step: takes the permits or leaves the state untouched. Never waits, never overtakes waiters. */
     Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits);
 

@@ -10,11 +10,11 @@ public abstract class RateLimitException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    protected RateLimitException(String message) {
+    protected RateLimitException(@Nullable String message) {
         this(message, null);
     }
 
-    protected RateLimitException(String message, @Nullable Throwable cause) {
+    protected RateLimitException(@Nullable String message, @Nullable Throwable cause) {
         super(message, cause, false, false);
     }
 }

@@ -54,6 +54,22 @@ public interface RateLimiter extends Disposable {
      */
     boolean tryAcquireNow(String key, long permits);
 
+    /**
+     * {@link #tryAcquire} where the answer can be told at once, in memory: allocates nothing if the permits
+     * were taken. What was taken this way cannot be refunded. The operators' way when nobody waits.
+     */
+    default Verdict decideNow(String key, long permits) {
+        return tryAcquireNow(key, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
+    }
+
+    /**
+     * Permits for the elements that a stream delivers one right after the other, {@code permits} for each;
+     * several of them may be taken in one step. The operators' way when a source can be polled.
+     */
+    default PermitRun run(String key, long permits) {
+        return PermitRun.oneByOne(() -> tryAcquireNow(key, permits));
+    }
+
     /** Waits in line for one permit, however long it takes. */
     default Mono<Decision> acquire(String key) {
         return acquire(key, 1);

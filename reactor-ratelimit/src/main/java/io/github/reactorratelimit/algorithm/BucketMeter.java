@@ -41,6 +41,8 @@ final class BucketMeter extends Meter {
 
     @Override
     long remaining(long deficitParts) {
-        return Math.max(0, capacityParts - deficitParts) / partsPerPermit;
+        long free = capacityParts - deficitParts;
+        // A denied key has less than a permit: that needs no division.
+        return free < partsPerPermit ? 0 : free / partsPerPermit;
     }
 }

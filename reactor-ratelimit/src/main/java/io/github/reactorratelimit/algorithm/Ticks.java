@@ -31,6 +31,7 @@ final class Ticks {
 
     /** {@code dividend / divisor} rounded up, of numbers that are not negative. */
     static long ceilDiv(long dividend, long divisor) {
-        return dividend == 0 ? 0 : (dividend - 1) / divisor + 1;
+        // Most rates are whole ticks per permit, and a division costs as much as the rest of a step.
+        return dividend == 0 || divisor == 1 ? dividend : (dividend - 1) / divisor + 1;
     }
 }

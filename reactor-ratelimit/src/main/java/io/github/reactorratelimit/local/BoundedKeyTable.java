@@ -93,6 +93,17 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
+    long tryDebitUpTo(String key, long at, long permits, long most) {
+        if (slots.get(key) instanceof Cell cell) {
+            long times = cell.tryDebitUpTo(at, permits, most);
+            if (times != Cell.GONE) {
+                return times;
+            }
+        }
+        return debit(key, at, permits).allowed() ? 1 : 0;
+    }
+
+    @Override
     Reading debit(String key, long at, long permits) {
         for (Cell own = enter(key, at); own != null; own = enter(key, at)) {
             Reading reading = own.debit(at, permits);

@@ -22,6 +22,9 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#tryDebit}; {@link #GONE} if dead. */
     abstract long tryDebit(long at, long permits);
 
+    /** See {@link KeyTable#tryDebitUpTo}; {@link #GONE} if dead. */
+    abstract long tryDebitUpTo(long at, long permits, long most);
+
     /** See {@link KeyTable#debit}; null if dead. */
     abstract @Nullable Reading debit(long at, long permits);
 

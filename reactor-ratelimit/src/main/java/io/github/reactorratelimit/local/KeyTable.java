@@ -56,6 +56,13 @@ abstract class KeyTable {
     abstract long tryDebit(String key, long at, long permits);
 
     /**
+     * Takes {@code permits} as of {@code at} as often as they are there, at most {@code most} times, and
+     * tells how often: 0 if denied. More than once only where {@link #refund} can give them back: from the
+     * key's own state. {@code most} times the permits lie within the capacity.
+     */
+    abstract long tryDebitUpTo(String key, long at, long permits, long most);
+
+    /**
      * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether
      * permits were taken.
      */

@@ -4,8 +4,10 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import io.github.reactorratelimit.Verdict;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
@@ -15,6 +17,7 @@ import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
@@ -30,6 +33,9 @@ final class LocalState implements LimiterState {
     private final WaitLines lines;
     private final KeyTable ownTable;
     private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
+
+    /** How often a key was paused, reset or carried: what was taken ahead is not used across that. */
+    private final AtomicInteger changes = new AtomicInteger();
 
     LocalState(LimiterSettings settings, int maxKeys) {
         this.settings = settings;
@@ -65,6 +71,58 @@ final class LocalState implements LimiterState {
         }
         long now = clock.now();
         return !pauses.isPaused(key, now) && table(policy).tryDebit(key, now, permits) == 0;
+    }
+
+    @Override
+    public Verdict decideNow(String key, RateLimitPolicy policy, long permits) {
+        if (lines.isClosed()) {
+            return Verdict.UNKNOWN;
+        }
+        KeyTable table = table(policy);
+        long now = clock.now();
+        boolean inLine = pauses.isPaused(key, now) || lines.hasWaiters(key);
+        if (!inLine && table.tryDebit(key, now, permits) == 0) {
+            return Verdict.TAKEN;
+        }
+        KeyDesk desk = new KeyDesk(key, policy, table);
+        Decision decision = inLine ? desk.denyInLine(now, permits) : desk.debit(now, permits);
+        return decision.allowed() ? Verdict.TAKEN : new Verdict.Denied(decision);
+    }
+
+    @Override
+    public PermitRun run(String key, RateLimitPolicy policy, long permits) {
+        return LocalRun.isPossible(policy)
+                ? new LocalRun(this, key, policy, permits)
+                : LimiterState.super.run(key, policy, permits);
+    }
+
+    /**
+     * Takes permits for at most {@code most} requests of {@code permits} each as of {@code now}, a reading
+     * of {@link #now()}: how many, 0 if denied.
+     */
+    long tryAcquireUpTo(String key, RateLimitPolicy policy, long permits, long most, long now) {
+        return lines.isClosed() || lines.hasWaiters(key) || pauses.isPaused(key, now)
+                ? 0
+                : table(policy).tryDebitUpTo(key, now, permits, most);
+    }
+
+    /** Gives back permits of {@link #tryAcquireUpTo}; unlike a refund that is nobody's to count. */
+    void giveBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
+        table(policy).refund(key, clock::now, debitedAt, permits);
+        lines.permitsCameBack(key);
+    }
+
+    long now() {
+        return clock.now();
+    }
+
+    /** Whether nobody closed the limiter, paused or changed a key since {@link #changes()} was {@code seen}. */
+    boolean isUnchangedSince(int seen) {
+        return changes.get() == seen && !lines.isClosed();
+    }
+
+    int changes() {
+        return changes.get();
     }
 
     @Override
@@ -105,6 +163,8 @@ final class LocalState implements LimiterState {
     private Mono<Void> doing(Runnable action) {
         return answering(() -> {
                     action.run();
+                    // Afterwards: who does not see the new number took permits before, or sees what was done.
+                    changes.incrementAndGet();
                     return true;
                 })
                 .then();
@@ -129,8 +189,7 @@ final class LocalState implements LimiterState {
     }
 
     private void giveBack(Debit debit) {
-        table(debit.policy()).refund(debit.key(), clock::now, debit.atTick(), debit.permits());
-        lines.permitsCameBack(debit.key());
+        giveBack(debit.key(), debit.policy(), debit.permits(), debit.atTick());
     }
 
     @Override

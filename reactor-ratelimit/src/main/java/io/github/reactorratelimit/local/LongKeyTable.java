@@ -77,48 +77,85 @@ final class LongKeyTable extends KeyTable {
 
     @Override
     long tryDebit(String key, long at, long permits) {
+        long waitTicks = LOST;
+        while (waitTicks == LOST) {
+            waitTicks = attempt(key, at, permits, 0);
+        }
+        return waitTicks;
+    }
+
+    @Override
+    long attempt(String key, long at, long permits, long reserve) {
         int hash = levels.hash(key);
         Level level = levels.oldest();
         int slot = level.find(key, hash);
         if (slot >= 0) {
-            long waitTicks = tryDebit(level, slot, at, permits);
+            long waitTicks = attempt(level, slot, at, permits, reserve);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }
         }
-        return tryDebitAnywhere(key, hash, at, permits);
+        return attemptAnywhere(key, hash, at, permits, reserve);
     }
 
-    private long tryDebit(Level level, int slot, long at, long permits) {
-        for (; ; ) {
-            long seen = level.state(slot);
-            if (LongWord.isMark(seen)) {
-                return Cell.GONE;
-            }
-            long from = shared.from(seen, at);
-            long waitTicks = steps.waitTicks(seen, from, permits);
-            if (waitTicks != 0) {
-                return Cell.since(at, from, waitTicks);
-            }
-            if (level.swap(slot, seen, steps.debit(seen, from, permits))) {
-                return 0;
-            }
+    private long attempt(Level level, int slot, long at, long permits, long reserve) {
+        long seen = level.state(slot);
+        if (LongWord.isMark(seen)) {
+            return Cell.GONE;
         }
+        long from = shared.from(seen, at);
+        long reserved = shared.reserved(seen, from, reserve);
+        long waitTicks = steps.waitTicks(reserved, from, permits);
+        if (waitTicks != 0) {
+            return Cell.since(at, from, waitTicks);
+        }
+        return level.swap(slot, seen, steps.debit(reserved, from, permits)) ? 0 : LOST;
     }
 
     /** Allocates nothing either if the key is in the table, so that states on the move cost no garbage. */
-    private long tryDebitAnywhere(String key, int hash, long at, long permits) {
+    private long attemptAnywhere(String key, int hash, long at, long permits, long reserve) {
         mover.move(at);
         boolean left = false;
         for (Level level = levels.oldest(); level != null; level = level.next()) {
             int found = level.locate(key, hash, left);
-            long waitTicks = found < 0 ? Cell.GONE : tryDebit(level, found, at, permits);
+            long waitTicks = found < 0 ? Cell.GONE : attempt(level, found, at, permits, reserve);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }
             left = Levels.hasLeft(left, found);
         }
-        return debit(key, at, permits).waitTicks();
+        if (reserve == 0) {
+            return debit(key, at, permits).waitTicks();
+        }
+        return enter(key, hash, at) == null ? 1 : LOST;
+    }
+
+    @Override
+    long settle(String key, long at, long reserve, long back) {
+        int hash = levels.hash(key);
+        for (SlotWord own = enter(key, hash, at); own != null; own = enter(key, hash, at)) {
+            long missing = own.settle(at, reserve, back);
+            if (missing != Cell.GONE) {
+                sweeper.wake();
+                return missing;
+            }
+        }
+        overflow.get(key).settle(forgetting.notBefore(at), reserve, 0);
+        VarHandle.fullFence();
+        for (SlotWord own = own(key, hash);
+                own != null && own.settle(at, reserve, 0) == Cell.GONE;
+                own = own(key, hash)) {}
+        return 0;
+    }
+
+    @Override
+    long tryDebitUpTo(String key, long at, long permits, long most) {
+        SlotWord own = levels.find(key, levels.hash(key));
+        long times = own == null ? Cell.GONE : own.tryDebitUpTo(at, permits, most);
+        if (times != Cell.GONE) {
+            return times;
+        }
+        return debit(key, at, permits).allowed() ? 1 : 0;
     }
 
     @Override

@@ -27,6 +27,14 @@ abstract class LongWord extends Cell {
         long from(long seen, long at) {
             return seen == fresh ? forgetting.notBefore(at) : at;
         }
+
+        /**
+         * The state with at least {@code reserve} permits spent. Giving back stops where nothing is spent: so this is
+         * the state, or the one with the reserve spent if that owes more.
+         */
+        long reserved(long seen, long from, long reserve) {
+            return reserve == 0 ? seen : steps.debit(steps.refund(seen, from, from, reserve), from, reserve);
+        }
     }
 
     final Shared shared;
@@ -64,6 +72,55 @@ abstract class LongWord extends Cell {
             }
             if (swap(seen, steps.debit(seen, from, permits))) {
                 return 0;
+            }
+        }
+    }
+
+    @Override
+    final long tryDebitUpTo(long at, long permits, long most) {
+        LongAlgorithm steps = shared.steps;
+        for (; ; ) {
+            long seen = state();
+            if (isMark(seen)) {
+                return GONE;
+            }
+            long from = shared.from(seen, at);
+            long times =
+                    steps.waitTicks(seen, from, most * permits) == 0 ? most : steps.remaining(seen, from) / permits;
+            if (times == 0 || swap(seen, steps.debit(seen, from, times * permits))) {
+                return times;
+            }
+        }
+    }
+
+    @Override
+    final long attempt(long at, long permits, long reserve) {
+        LongAlgorithm steps = shared.steps;
+        long seen = state();
+        if (isMark(seen)) {
+            return GONE;
+        }
+        long from = shared.from(seen, at);
+        long reserved = shared.reserved(seen, from, reserve);
+        long waitTicks = steps.waitTicks(reserved, from, permits);
+        if (waitTicks != 0) {
+            return since(at, from, waitTicks);
+        }
+        return swap(seen, steps.debit(reserved, from, permits)) ? 0 : KeyTable.LOST;
+    }
+
+    @Override
+    final long settle(long at, long reserve, long back) {
+        LongAlgorithm steps = shared.steps;
+        for (; ; ) {
+            long seen = state();
+            if (isMark(seen)) {
+                return GONE;
+            }
+            long from = shared.from(seen, at);
+            long reserved = shared.reserved(seen, from, reserve);
+            if (swap(seen, back == 0 ? reserved : steps.refund(reserved, from, from, back))) {
+                return Math.max(0, steps.remaining(seen, from) - (steps.limit() - reserve));
             }
         }
     }

@@ -76,6 +76,23 @@ final class ObjectCell<S> extends Cell {
     }
 
     @Override
+    long tryDebitUpTo(long at, long permits, long most) {
+        Algorithm<S> steps = shared.steps;
+        for (; ; ) {
+            S seen = state;
+            if (seen == null) {
+                return GONE;
+            }
+            long from = from(seen, at);
+            long times =
+                    steps.waitTicks(seen, from, most * permits) == 0 ? most : steps.remaining(seen, from) / permits;
+            if (times == 0 || swapDebited(seen, from, times * permits)) {
+                return times;
+            }
+        }
+    }
+
+    @Override
     @Nullable
     Reading debit(long at, long permits) {
         Algorithm<S> steps = shared.steps;

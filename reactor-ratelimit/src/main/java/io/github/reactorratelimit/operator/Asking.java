@@ -2,7 +2,9 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Verdict;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Function;
@@ -11,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
@@ -21,6 +24,7 @@ final class Asking<T> {
 
     private final RateLimiter limiter;
     private final Duration maxWait;
+    private final boolean waits;
     private final String subscriberKey;
     private final long subscriberCost;
     private final @Nullable Function<? super T, String> elementKey;
@@ -29,6 +33,7 @@ final class Asking<T> {
     private Asking(RateLimiter limiter, LimitSpec<T> spec, ContextView context) {
         this.limiter = limiter;
         this.maxWait = spec.effectiveMaxWait();
+        this.waits = !maxWait.isZero();
         KeyRule<T> key = spec.keyRule();
         this.elementKey = key instanceof KeyRule.OfElement<T> ofElement ? ofElement.key() : null;
         this.subscriberKey = keyOfSubscriber(key, context);
@@ -51,14 +56,49 @@ final class Asking<T> {
         return rule instanceof CostRule.Constant<T> constant ? constant.permits() : 1;
     }
 
-    /** What this subscriber asks; null if its functions failed, and then it has been told. */
-    static <T> @Nullable Asking<T> orFail(RateLimiter limiter, LimitSpec<T> spec, CoreSubscriber<? super T> actual) {
-        try {
-            return new Asking<>(limiter, spec, actual.currentContext());
-        } catch (Throwable failure) {
-            Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
-            return null;
+    /** What the subscribers of one operator ask: where nothing of it comes from their Context, all the same. */
+    static final class Source<T> {
+
+        private final RateLimiter limiter;
+        private final LimitSpec<T> spec;
+        private final @Nullable Asking<T> same;
+
+        Source(RateLimiter limiter, LimitSpec<T> spec) {
+            this.limiter = limiter;
+            this.spec = spec;
+            boolean fromContext =
+                    spec.keyRule() instanceof KeyRule.OfContext || spec.costRule() instanceof CostRule.OfContext;
+            this.same = fromContext ? null : new Asking<>(limiter, spec, Context.empty());
         }
+
+        /** What this subscriber asks; null if its functions failed, and then it has been told. */
+        @Nullable
+        Asking<T> orFail(CoreSubscriber<? super T> actual) {
+            if (same != null) {
+                return same;
+            }
+            try {
+                return new Asking<>(limiter, spec, actual.currentContext());
+            } catch (Throwable failure) {
+                Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
+                return null;
+            }
+        }
+    }
+
+    /** Whether what is not there at once is waited for. */
+    boolean waits() {
+        return waits;
+    }
+
+    /** Whether all elements have one key and one cost. */
+    boolean isSameForAll() {
+        return elementKey == null && elementCost == null;
+    }
+
+    /** For elements that are all the same. */
+    PermitRun run() {
+        return limiter.run(subscriberKey, subscriberCost);
     }
 
     String keyOf(T element) {
@@ -71,12 +111,20 @@ final class Asking<T> {
         return elementCost == null ? subscriberCost : CostRule.positive(elementCost.applyAsLong(element));
     }
 
-    boolean tryAcquireNow() {
-        return limiter.tryAcquireNow(subscriberKey, subscriberCost);
-    }
-
     boolean tryAcquireNow(String key, long cost) {
         return limiter.tryAcquireNow(key, cost);
+    }
+
+    Verdict decideNow() {
+        return decideNow(subscriberKey, subscriberCost);
+    }
+
+    /** Denies only those who do not wait. */
+    Verdict decideNow(String key, long cost) {
+        if (waits) {
+            return limiter.tryAcquireNow(key, cost) ? Verdict.TAKEN : Verdict.UNKNOWN;
+        }
+        return limiter.decideNow(key, cost);
     }
 
     Mono<Decision> acquire() {

@@ -28,22 +28,22 @@ import reactor.util.concurrent.Queues;
  */
 final class FluxLimitUnordered<T> extends FluxOperator<T, T> {
 
-    private final RateLimiter limiter;
-    private final LimitSpec<T> spec;
+    private final Asking.Source<T> askings;
+    private final Denial<T> denial;
     private final int maxHeld;
 
     FluxLimitUnordered(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec, int maxHeld) {
         super(source);
-        this.limiter = limiter;
-        this.spec = spec;
+        this.askings = new Asking.Source<>(limiter, spec);
+        this.denial = spec.denial();
         this.maxHeld = maxHeld;
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        Asking<T> asking = Asking.orFail(limiter, spec, actual);
+        Asking<T> asking = askings.orFail(actual);
         if (asking != null) {
-            source.subscribe(new UnorderedSubscriber<>(actual, asking, spec.denial(), maxHeld));
+            source.subscribe(new UnorderedSubscriber<>(actual, asking, denial, maxHeld));
         }
     }
 

@@ -1,10 +1,9 @@
 package io.github.reactorratelimit.operator;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Verdict;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -54,9 +53,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     /** What the gate of a Flux and that of a Mono know. */
     interface Gate<T> {
 
-        RateLimiter limiter();
-
-        LimitSpec<T> spec();
+        Denial<T> denial();
 
         CorePublisher<? extends T> source();
 
@@ -64,26 +61,49 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     }
 
     /** Subscribes to the source once that is allowed; directly, without standing in between, if it is at once. */
-    static <T> void enter(Gate<T> gate, CoreSubscriber<? super T> actual) {
-        Asking<T> asking = Asking.orFail(gate.limiter(), gate.spec(), actual);
-        if (asking == null) {
-            return;
-        }
-        boolean leased = gate.limiter().policy() instanceof ConcurrencyLimit;
+    static <T> void enter(Gate<T> gate, Asking<T> asking, boolean leased, CoreSubscriber<? super T> actual) {
+        Verdict verdict;
         GateSubscriber<T> waiting = null;
         try {
-            if (leased || !asking.tryAcquireNow()) {
+            verdict = leased ? Verdict.UNKNOWN : asking.decideNow();
+            if (verdict == Verdict.UNKNOWN) {
                 waiting = new GateSubscriber<>(actual, gate, asking, leased);
             }
         } catch (Throwable refused) {
             Operators.error(actual, Operators.onOperatorError(refused, actual.currentContext()));
             return;
         }
-        if (waiting == null) {
+        if (verdict == Verdict.TAKEN) {
             gate.source().subscribe(actual);
-        } else {
+        } else if (waiting != null) {
             actual.onSubscribe(waiting);
             waiting.question.ask();
+        } else if (verdict instanceof Verdict.Denied denied) {
+            turnAway(gate, actual, denied.decision());
+        }
+    }
+
+    /** Denied at once: nothing has to stand in between. */
+    private static <T> void turnAway(Gate<T> gate, CoreSubscriber<? super T> actual, Decision decision) {
+        Denial<T> denial = gate.denial();
+        CorePublisher<? extends T> other;
+        try {
+            // Not thrown: an exception that is only passed on costs less.
+            if (denial instanceof Denial.Fail) {
+                Throwable exceeded = new RateLimitExceededException(decision);
+                Operators.error(actual, Operators.onOperatorError(exceeded, actual.currentContext()));
+                return;
+            }
+            Publisher<? extends T> instead = denial.insteadOfSource(decision);
+            other = instead == null ? null : gate.standIn(instead);
+        } catch (Throwable failure) {
+            Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
+            return;
+        }
+        if (other == null) {
+            Operators.complete(actual);
+        } else {
+            other.subscribe(actual);
         }
     }
 
@@ -122,7 +142,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
         if (waited) {
             Publisher<? extends T> other;
             try {
-                other = gate.spec().denial().insteadOfSource(decision);
+                other = gate.denial().insteadOfSource(decision);
             } catch (Throwable failure) {
                 onError(Operators.onOperatorError(failure, currentContext()));
                 return true;

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.operator;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -11,28 +12,28 @@ import reactor.core.publisher.MonoOperator;
 /** The subscription costs permits: the source is not subscribed before it is allowed. */
 final class MonoGate<T> extends MonoOperator<T, T> implements GateSubscriber.Gate<T> {
 
-    private final RateLimiter limiter;
-    private final LimitSpec<T> spec;
+    private final Asking.Source<T> askings;
+    private final Denial<T> denial;
+    private final boolean leased;
 
     MonoGate(Mono<T> source, RateLimiter limiter, LimitSpec<T> spec) {
         super(source);
-        this.limiter = limiter;
-        this.spec = spec;
+        this.askings = new Asking.Source<>(limiter, spec);
+        this.denial = spec.denial();
+        this.leased = limiter.policy() instanceof ConcurrencyLimit;
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        GateSubscriber.enter(this, actual);
+        Asking<T> asking = askings.orFail(actual);
+        if (asking != null) {
+            GateSubscriber.enter(this, asking, leased, actual);
+        }
     }
 
     @Override
-    public RateLimiter limiter() {
-        return limiter;
-    }
-
-    @Override
-    public LimitSpec<T> spec() {
-        return spec;
+    public Denial<T> denial() {
+        return denial;
     }
 
     @Override

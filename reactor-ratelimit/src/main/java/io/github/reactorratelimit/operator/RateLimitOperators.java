@@ -26,6 +26,12 @@ import reactor.core.publisher.Mono;
  * not subscribed before it is allowed. A Mono yields a Mono, anything else a Flux. {@code ParallelFlux}
  * is not supported: limit before {@code parallel()} or after {@code sequential()}.
  *
+ * <p>A Flux whose source can be polled (a range, a collection, a generator, mapped or filtered) may take
+ * permits for at most 64 elements that it can deliver now in one step, and no more than a sixteenth of the
+ * policy's capacity, and gives back what it did not use. If downstream, after taking each element in less than
+ * a microsecond, comes to a halt midway, the rest, at most 63, leave later than they were counted. {@code
+ * source.hide()} makes every element ask for itself.
+ *
  * <p>Nothing happens before subscription, and each subscription asks again ({@code retry}, {@code
  * repeat}). A permit that is there is used on the thread that asks; after a wait signals come on {@code
  * Schedulers.boundedElastic()}, or on the scheduler the limiter was {@linkplain

@@ -283,9 +283,10 @@ class FluxLimitUnorderedTest {
     @Test
     void linesOfManyKeysAreForgotten() {
         KeyLines<String> lines = new KeyLines<>(4);
-        ElementSubscriber<String> nobody = new FluxLimitOrdered.OrderedSubscriber<>(
+        ElementSubscriber<String> nobody = new OrderedSubscriber<>(
                 Operators.emptySubscriber(),
-                Objects.requireNonNull(Asking.orFail(limiter, LimitSpec.defaults(), Operators.emptySubscriber())),
+                Objects.requireNonNull(
+                        new Asking.Source<String>(limiter, LimitSpec.defaults()).orFail(Operators.emptySubscriber())),
                 new Denial.Fail<>());
         for (int i = 0; i < 1000; i++) {
             HeldElement<String> element = new HeldElement<>(

@@ -21,7 +21,7 @@ abstract class SubscriberTck extends SubscriberWhiteboxVerification<Long> {
     @Override
     public Subscriber<Long> createSubscriber(WhiteboxSubscriberProbe<Long> probe) {
         Downstream downstream = new Downstream(probe);
-        Asking<Long> asking = Asking.orFail(limiter(), LimitSpec.defaults(), downstream);
+        Asking<Long> asking = new Asking.Source<Long>(limiter(), LimitSpec.defaults()).orFail(downstream);
         return subscriberFor(downstream, Objects.requireNonNull(asking));
     }
 

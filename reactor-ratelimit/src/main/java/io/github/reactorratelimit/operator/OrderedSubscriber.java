@@ -1,0 +1,327 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Verdict;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
+import reactor.core.Fuseable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+
+/**
+ * Limits elements that upstream sends.
+ *
+ * <p>Upstream is asked for one element at a time, and only while downstream wants one: while there is
+ * demand, exactly one element is asked for, held or being emitted. An element whose permits are there
+ * passes on the thread it came on, with no atomic operation on the state and no allocation.
+ *
+ * <p>If the source can be polled instead, {@link PolledElements} does that, and nothing is sent here.
+ */
+final class OrderedSubscriber<T> extends ElementSubscriber<T> {
+
+    private enum State {
+        /** Nothing held. While permits are there at once, elements pass without leaving this state. */
+        IDLE,
+        /** One element held, permit pending. Whoever leaves this state owns the element: emits or discards it, once. */
+        HOLDING,
+        /** Like HOLDING, and upstream has completed. */
+        HOLDING_LAST,
+        /** The thread that brought the answer deals with the element; only it signals downstream. */
+        EMITTING,
+        /** Like EMITTING, and upstream has ended: the same thread passes that on. */
+        EMITTING_LAST,
+        /** Terminal signal sent. */
+        ENDED,
+        /** Downstream left. */
+        CANCELLED;
+
+        boolean holds() {
+            return this == HOLDING || this == HOLDING_LAST;
+        }
+    }
+
+    @SuppressWarnings("rawtypes")
+    private static final AtomicReferenceFieldUpdater<OrderedSubscriber, State> STATE =
+            AtomicReferenceFieldUpdater.newUpdater(OrderedSubscriber.class, State.class, "state");
+
+    private volatile State state = State.IDLE;
+
+    /** Written before HOLDING is entered; from then on it belongs to whoever leaves it. */
+    private @Nullable T held;
+
+    /** The turn of the held element; written before HOLDING is entered. */
+    private @Nullable Turn<Decision> turn;
+
+    /** Written before EMITTING_LAST is entered; null if upstream completed. */
+    private @Nullable Throwable error;
+
+    OrderedSubscriber(CoreSubscriber<? super T> actual, Asking<T> asking, Denial<T> denial) {
+        super(actual, asking, denial);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    Subscription subscriptionOver(Subscription s) {
+        if (s instanceof Fuseable.QueueSubscription<?> queue && queue.requestFusion(Fuseable.SYNC) == Fuseable.SYNC) {
+            return new PolledElements<>(actual, asking, denial, (Fuseable.QueueSubscription<T>) queue);
+        }
+        return this;
+    }
+
+    @Override
+    public void request(long n) {
+        if (Operators.validate(n) && addRequested(n) == 0) {
+            upstream().request(1);
+        }
+    }
+
+    @Override
+    public void onNext(T element) {
+        State seen = state;
+        if (seen != State.IDLE) {
+            unwanted(element, seen);
+            return;
+        }
+        Verdict verdict;
+        Mono<Decision> answer = null;
+        try {
+            String key = asking.keyOf(element);
+            long cost = asking.costOf(element);
+            verdict = asking.decideNow(key, cost);
+            if (verdict == Verdict.UNKNOWN) {
+                answer = asking.acquire(key, cost);
+            }
+        } catch (Throwable failure) {
+            notAsked(element, failure);
+            return;
+        }
+        if (verdict == Verdict.TAKEN) {
+            actual.onNext(element);
+            requestAfterEmission();
+        } else if (answer != null) {
+            hold(element, answer);
+        } else if (verdict instanceof Verdict.Denied denied) {
+            deniedAtOnce(element, denied.decision());
+        }
+    }
+
+    private void deniedAtOnce(T element, Decision decision) {
+        if (STATE.compareAndSet(this, State.IDLE, State.EMITTING)) {
+            denied(element, decision);
+        } else {
+            discard(element);
+        }
+    }
+
+    private void requestAfterEmission() {
+        if (countEmitted() != 0) {
+            upstream().request(1);
+        }
+    }
+
+    private void hold(T element, Mono<Decision> answer) {
+        Turn<Decision> next = Turn.of(actual, this::answered, this::failed);
+        held = element;
+        turn = next;
+        if (STATE.compareAndSet(this, State.IDLE, State.HOLDING)) {
+            next.ask(answer);
+        } else {
+            held = null;
+            discard(element);
+        }
+    }
+
+    /** More than was asked for, or too late. */
+    private void unwanted(T element, State seen) {
+        if (seen == State.CANCELLED) {
+            discard(element);
+        } else if (seen == State.HOLDING || seen == State.EMITTING) {
+            discard(element);
+            upstream().cancel();
+            onError(Exceptions.failWithOverflow("the source emitted more than was requested"));
+        } else {
+            Operators.onNextDropped(element, currentContext());
+        }
+    }
+
+    /** The key or cost function failed, or gave what the limiter refuses: nothing was taken. */
+    private void notAsked(T element, Throwable failure) {
+        Throwable mapped = Operators.onNextError(element, failure, currentContext(), upstream());
+        discard(element);
+        if (mapped == null) {
+            upstream().request(1);
+        } else {
+            onError(mapped);
+        }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+        for (State seen = state; ; seen = state) {
+            if (seen == State.EMITTING) {
+                error = failure;
+                if (STATE.compareAndSet(this, State.EMITTING, State.EMITTING_LAST)) {
+                    return;
+                }
+            } else if (seen != State.IDLE && seen != State.HOLDING) {
+                Operators.onErrorDropped(failure, currentContext());
+                return;
+            } else if (STATE.compareAndSet(this, seen, State.ENDED)) {
+                discardHeld(seen);
+                actual.onError(failure);
+                return;
+            }
+        }
+    }
+
+    @Override
+    public void onComplete() {
+        for (State seen = state; ; seen = state) {
+            State next;
+            switch (seen) {
+                case IDLE -> next = State.ENDED;
+                case HOLDING -> next = State.HOLDING_LAST;
+                case EMITTING -> next = State.EMITTING_LAST;
+                default -> {
+                    return;
+                }
+            }
+            if (STATE.compareAndSet(this, seen, next)) {
+                if (next == State.ENDED) {
+                    actual.onComplete();
+                }
+                return;
+            }
+        }
+    }
+
+    @Override
+    public void cancel() {
+        State left = leave(State.CANCELLED);
+        if (left != State.CANCELLED && left != State.ENDED) {
+            upstream().cancel();
+            discardHeld(left);
+        }
+    }
+
+    /** Moves to a last state unless it is in one already, and tells which state it was in. */
+    private State leave(State last) {
+        for (; ; ) {
+            State seen = state;
+            if (seen == State.CANCELLED || seen == State.ENDED || STATE.compareAndSet(this, seen, last)) {
+                return seen;
+            }
+        }
+    }
+
+    /** Called by whoever left {@code left} for a last state. */
+    private void discardHeld(State left) {
+        if (left.holds()) {
+            T element = Objects.requireNonNull(held);
+            held = null;
+            Objects.requireNonNull(turn).cancel();
+            discard(element);
+        }
+    }
+
+    private void answered(Decision decision) {
+        T element = takeHeld();
+        if (element == null) {
+            asking.giveBack(decision);
+        } else if (decision.allowed()) {
+            actual.onNext(element);
+            moveOn(true);
+        } else {
+            denied(element, decision);
+        }
+    }
+
+    private boolean failed(Throwable failure) {
+        T element = takeHeld();
+        if (element != null) {
+            upstream().cancel();
+            fail(element, failure);
+        }
+        return element != null;
+    }
+
+    /** The held element, for the caller to emit or discard; null if somebody else took it. */
+    private @Nullable T takeHeld() {
+        for (State seen = state; seen.holds(); seen = state) {
+            State next = seen == State.HOLDING ? State.EMITTING : State.EMITTING_LAST;
+            if (STATE.compareAndSet(this, seen, next)) {
+                T element = held;
+                held = null;
+                return element;
+            }
+        }
+        return null;
+    }
+
+    private void denied(T element, Decision decision) {
+        T other;
+        try {
+            other = denial.insteadOf(element, decision);
+        } catch (Throwable failure) {
+            fail(element, Operators.onOperatorError(upstream(), failure, element, currentContext()));
+            return;
+        }
+        if (other == null) {
+            discard(element);
+            moveOn(false);
+        } else {
+            discardUnlessSame(element, other);
+            actual.onNext(other);
+            moveOn(true);
+        }
+    }
+
+    /** Ends EMITTING with an error; upstream is cancelled already. */
+    private void fail(T element, Throwable failure) {
+        discard(element);
+        State left = leave(State.ENDED);
+        if (left == State.CANCELLED) {
+            dropUnlessFromLimiter(failure);
+        } else if (left == State.EMITTING_LAST && error != null) {
+            actual.onError(Exceptions.addSuppressed(failure, error));
+        } else {
+            actual.onError(failure);
+        }
+    }
+
+    /** Ends EMITTING. */
+    private void moveOn(boolean emitted) {
+        if (STATE.compareAndSet(this, State.EMITTING, State.IDLE)) {
+            if (emitted) {
+                requestAfterEmission();
+            } else {
+                upstream().request(1);
+            }
+        } else if (STATE.compareAndSet(this, State.EMITTING_LAST, State.ENDED)) {
+            if (error == null) {
+                actual.onComplete();
+            } else {
+                actual.onError(error);
+            }
+        }
+    }
+
+    @Override
+    int held() {
+        return state.holds() ? 1 : 0;
+    }
+
+    @Override
+    boolean isCancelled() {
+        return state == State.CANCELLED;
+    }
+
+    @Override
+    boolean isEnded() {
+        return state == State.ENDED;
+    }
+}
