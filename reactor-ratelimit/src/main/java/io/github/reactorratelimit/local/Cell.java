@@ -22,6 +22,12 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#tryDebit}; {@link #GONE} if dead. */
     abstract long tryDebit(long at, long permits);
 
+    /** See {@link KeyTable#attempt}; {@link #GONE} if dead. */
+    abstract long attempt(long at, long permits, long reserve);
+
+    /** See {@link KeyTable#settle}; {@link #GONE} if dead. */
+    abstract long settle(long at, long reserve, long back);
+
     /** See {@link KeyTable#debit}; null if dead. */
     abstract @Nullable Reading debit(long at, long permits);
 
