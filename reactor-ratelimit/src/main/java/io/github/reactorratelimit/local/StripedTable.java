@@ -256,6 +256,7 @@ final class StripedTable extends KeyTable {
 
     @Override
     void refund(String key, LongSupplier clock, long debitedAt, long permits) {
+        cool(key);
         table.refund(key, clock, debitedAt, permits);
     }
 
