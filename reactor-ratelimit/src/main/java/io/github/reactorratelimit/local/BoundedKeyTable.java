@@ -104,6 +104,35 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
+    long attempt(String key, long at, long permits, long reserve) {
+        if (slots.get(key) instanceof Cell cell) {
+            long waitTicks = cell.attempt(at, permits, reserve);
+            if (waitTicks != Cell.GONE) {
+                return waitTicks;
+            }
+        }
+        if (reserve == 0) {
+            return debit(key, at, permits).waitTicks();
+        }
+        return enter(key, at) == null ? 1 : LOST;
+    }
+
+    @Override
+    long settle(String key, long at, long reserve, long back) {
+        for (Cell own = enter(key, at); own != null; own = enter(key, at)) {
+            long missing = own.settle(at, reserve, back);
+            if (missing != Cell.GONE) {
+                sweeper.wake();
+                return missing;
+            }
+        }
+        overflow.get(key).settle(forgetting.notBefore(at), reserve, 0);
+        VarHandle.fullFence();
+        for (Cell own = own(key); own != null && own.settle(at, reserve, 0) == Cell.GONE; own = own(key)) {}
+        return 0;
+    }
+
+    @Override
     Reading debit(String key, long at, long permits) {
         for (Cell own = enter(key, at); own != null; own = enter(key, at)) {
             Reading reading = own.debit(at, permits);

@@ -25,6 +25,12 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#tryDebitUpTo}; {@link #GONE} if dead. */
     abstract long tryDebitUpTo(long at, long permits, long most);
 
+    /** See {@link KeyTable#attempt}; {@link #GONE} if dead. */
+    abstract long attempt(long at, long permits, long reserve);
+
+    /** See {@link KeyTable#settle}; {@link #GONE} if dead. */
+    abstract long settle(long at, long reserve, long back);
+
     /** See {@link KeyTable#debit}; null if dead. */
     abstract @Nullable Reading debit(long at, long permits);
 

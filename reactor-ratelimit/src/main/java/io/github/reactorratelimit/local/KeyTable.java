@@ -20,6 +20,9 @@ import java.util.function.LongSupplier;
  */
 abstract class KeyTable {
 
+    /** What {@link #attempt} returns if another thread was faster: neither taken nor denied. */
+    static final long LOST = -2;
+
     private static final int OVERFLOW_CELLS = 1 << 16;
 
     /**
@@ -61,6 +64,33 @@ abstract class KeyTable {
      * key's own state. {@code most} times the permits lie within the capacity.
      */
     abstract long tryDebitUpTo(String key, long at, long permits, long most);
+
+    /**
+     * Like {@link #tryDebit}, as if at least {@code reserve} permits were spent as of {@code at}: in one
+     * step what is missing to that is spent, and the permits are taken. Denied, the state is untouched.
+     * Tries once: {@link #LOST} if another thread changed the key's own state meanwhile, and nothing was
+     * taken. With a reserve, a key that gets no state of its own is denied; never {@link #LOST} for it.
+     *
+     * @param reserve 0, or less than the capacity of a token bucket with continuous refill or a GCRA
+     */
+    abstract long attempt(String key, long at, long permits, long reserve);
+
+    /**
+     * Spends, as of {@code at}, what is missing to {@code reserve} spent permits, and gives back {@code
+     * back} of them, in one step. A key that gets no state of its own gets nothing back.
+     *
+     * @param reserve at least {@code back}; see {@link #attempt}
+     * @return how many whole permits were missing
+     */
+    abstract long settle(String key, long at, long reserve, long back);
+
+    /**
+     * Takes permits that were debited before, without a look at the clock; false if there are none for
+     * this key and thread. Waiters and pauses are the caller's business.
+     */
+    boolean takePrepaid(String key, long permits) {
+        return false;
+    }
 
     /**
      * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether

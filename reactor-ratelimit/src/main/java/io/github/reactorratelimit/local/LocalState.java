@@ -46,7 +46,7 @@ final class LocalState implements LimiterState {
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
-        return KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+        return StripedTable.over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy, clock::now);
     }
 
     private KeyTable table(RateLimitPolicy policy) {
@@ -69,8 +69,12 @@ final class LocalState implements LimiterState {
         if (lines.isClosed() || lines.hasWaiters(key)) {
             return false;
         }
+        KeyTable table = table(policy);
+        if (pauses.endOf(key) == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
+            return true;
+        }
         long now = clock.now();
-        return !pauses.isPaused(key, now) && table(policy).tryDebit(key, now, permits) == 0;
+        return !pauses.isPaused(key, now) && table.tryDebit(key, now, permits) == 0;
     }
 
     @Override

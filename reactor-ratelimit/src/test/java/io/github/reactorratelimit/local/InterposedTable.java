@@ -1,0 +1,102 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
+import java.util.function.LongSupplier;
+
+/** A table that lets something happen right before or after its next debit, as another thread would. */
+final class InterposedTable extends KeyTable {
+
+    private static final Runnable NOTHING = () -> {};
+
+    private final KeyTable table;
+    private Runnable before = NOTHING;
+    private Runnable after = NOTHING;
+
+    InterposedTable(KeyTable table) {
+        this.table = table;
+    }
+
+    void beforeDebit(Runnable once) {
+        before = once;
+    }
+
+    void afterDebit(Runnable once) {
+        after = once;
+    }
+
+    private void interposeBefore() {
+        Runnable once = before;
+        before = NOTHING;
+        once.run();
+    }
+
+    private void interposeAfter() {
+        Runnable once = after;
+        after = NOTHING;
+        once.run();
+    }
+
+    @Override
+    long attempt(String key, long at, long permits, long reserve) {
+        interposeBefore();
+        long waitTicks = table.attempt(key, at, permits, reserve);
+        interposeAfter();
+        return waitTicks;
+    }
+
+    @Override
+    Reading debit(String key, long at, long permits) {
+        interposeBefore();
+        Reading reading = table.debit(key, at, permits);
+        interposeAfter();
+        return reading;
+    }
+
+    @Override
+    void charge(String key, long now, long permits) {
+        interposeBefore();
+        table.charge(key, now, permits);
+        interposeAfter();
+    }
+
+    @Override
+    long tryDebit(String key, long at, long permits) {
+        return table.tryDebit(key, at, permits);
+    }
+
+    @Override
+    long settle(String key, long at, long reserve, long back) {
+        return table.settle(key, at, reserve, back);
+    }
+
+    @Override
+    Reading read(String key, long now, long permits) {
+        return table.read(key, now, permits);
+    }
+
+    @Override
+    long waitTicks(String key, long at, long permits) {
+        return table.waitTicks(key, at, permits);
+    }
+
+    @Override
+    void refund(String key, LongSupplier clock, long debitedAt, long permits) {
+        table.refund(key, clock, debitedAt, permits);
+    }
+
+    @Override
+    void reset(String key, long now) {
+        table.reset(key, now);
+    }
+
+    @Override
+    Projection<?> projection(String key, long now) {
+        return table.projection(key, now);
+    }
+
+    @Override
+    int size() {
+        return table.size();
+    }
+}
