@@ -54,9 +54,9 @@ abstract class Meter {
         return permits * partsPerPermit;
     }
 
-    /** Rounded up: a tick too early is a tick too lax. */
+    /** Rounded up: a tick too early is a tick too lax. Most intervals are whole ticks and need no division. */
     final long ticks(long parts) {
-        return Ticks.ceilDiv(parts, partsPerTick);
+        return partsPerTick == 1 ? parts : Ticks.ceilDiv(parts, partsPerTick);
     }
 
     final long waitTicks(long deficitParts, long permits) {

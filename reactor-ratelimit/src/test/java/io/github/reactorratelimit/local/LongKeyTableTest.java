@@ -10,6 +10,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.testing.Seeds;
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -140,6 +141,21 @@ class LongKeyTableTest {
         assertThat(table.size()).isEqualTo(50_000);
         assertThat(table.levels().count()).isOne();
         assertThat(slots(table)).isBetween(50_000, 50_000 * 3);
+    }
+
+    /** The hand that sweeps went over it once. */
+    @Test
+    void droppedLevelIsNotKeptFromTheGarbageCollector() {
+        LongKeyTable table = table(gcra(NEVER_REFILLED, BURST), 10_000);
+        WeakReference<Level> first = new WeakReference<>(table.levels().oldest());
+        for (int i = 0; i < 5_000; i++) {
+            table.tryDebit("key" + i, 0, 1);
+        }
+        for (int i = 0; i < 100 && first.get() != null; i++) {
+            System.gc();
+        }
+        assertThat(first.get()).isNull();
+        assertThat(table.size()).isEqualTo(5_000);
     }
 
     /** Nobody enters any more: those who are looked up must end the move. */
