@@ -108,8 +108,7 @@ class StripedTableModelTest {
         }
 
         private void take(long permits) throws Exception {
-            Callable<Boolean> asking =
-                    () -> table.takePrepaid(KEY, permits) || table.tryDebit(KEY, now, permits) == 0;
+            Callable<Boolean> asking = () -> table.takePrepaid(KEY, permits) || table.tryDebit(KEY, now, permits) == 0;
             check(permits, threads.get(random.nextInt(THREADS)).submit(asking).get());
         }
 
@@ -133,8 +132,7 @@ class StripedTableModelTest {
 
         private void read() {
             long remaining = alone.remaining(state, now);
-            assertThat(table.read(KEY, now, 1).remaining())
-                    .isBetween(Math.max(0, remaining - RESERVE - 1), remaining);
+            assertThat(table.read(KEY, now, 1).remaining()).isBetween(Math.max(0, remaining - RESERVE - 1), remaining);
         }
 
         private void refund() {
