@@ -49,7 +49,7 @@ final class LocalState implements LimiterState {
         return StripedTable.over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy, clock::now);
     }
 
-    private KeyTable table(RateLimitPolicy policy) {
+    KeyTable table(RateLimitPolicy policy) {
         if (policy == settings.policy() || policy.equals(settings.policy())) {
             return ownTable;
         }

@@ -258,8 +258,8 @@ class StripedTableTest {
         now = LATER;
         long[] taken = {take(BATCH) ? BATCH : 0};
         whenClockIsRead = () -> {
-            taken[0] += take(5) ? 5 : 0;
             taken[0] += table.debit(KEY, now, 5).allowed() ? 5 : 0;
+            taken[0] += take(5) ? 5 : 0;
         };
         remaining();
         assertThat(taken[0]).isEqualTo(BATCH + 10);
