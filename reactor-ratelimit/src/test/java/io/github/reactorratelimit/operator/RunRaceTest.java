@@ -45,7 +45,7 @@ class RunRaceTest {
         return limiters;
     }
 
-    /** Streams without end: whoever took permits ahead uses them, so not one is left. */
+    /** Streams longer than the capacity: whoever took permits ahead uses them, so not one is left. */
     @ParameterizedTest
     @MethodSource("policies")
     void streamsTogetherGetTheCapacityToTheLastPermit(RateLimitPolicy policy) {
@@ -60,6 +60,7 @@ class RunRaceTest {
     private static void spendAll(RateLimiter limiter, AtomicLong passed) {
         Flux.<Integer>generate(sink -> sink.next(1))
                 .transform(limitRate(limiter, spec -> spec.reject()))
+                .take(2 * CAPACITY)
                 .subscribe(element -> passed.incrementAndGet(), denied -> {});
     }
 
