@@ -3,6 +3,7 @@ package io.github.reactorratelimit.benchmarks;
 import io.github.reactorratelimit.benchmarks.report.Report;
 import io.github.reactorratelimit.benchmarks.report.Results;
 import io.github.reactorratelimit.benchmarks.report.Run;
+import io.github.reactorratelimit.benchmarks.report.Summary;
 import io.github.reactorratelimit.benchmarks.report.Tables;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Runs groups side by side with the peers and writes {@code docs/benchmarks}.
+ * Runs groups side by side with the peers, writes {@code docs/benchmarks}, and renews the table in the README.
  *
  * <pre>
  * mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick"             all groups, minutes
@@ -31,22 +32,24 @@ public final class Benchmarks {
     public static void main(String[] arguments) throws Exception {
         List<String> words = new ArrayList<>(List.of(arguments));
         List<BenchmarkGroup> all = Groups.all();
-        Report report =
-                new Report(docs(), all.stream().map(BenchmarkGroup::group).toList());
+        Path docs = docs();
+        Report report = new Report(docs, all.stream().map(BenchmarkGroup::group).toList());
         if (words.remove("list")) {
             all.forEach(group -> System.out.printf(
                     "%-28s %s%n", group.group().id(), group.group().title()));
             return;
         }
         if (words.remove("report")) {
-            report.write();
+            Summary.refresh(readme(docs), report.write());
             return;
         }
         Form form = form(words);
         List<BenchmarkGroup> chosen = chosen(all, words);
         String command = COMMAND + '"' + String.join(" ", arguments) + '"';
         new Runner(report, form, Run.now(command)).run(chosen);
-        print(chosen, report.write());
+        List<Results> results = report.write();
+        Summary.refresh(readme(docs), results);
+        print(chosen, results);
     }
 
     private static Form form(List<String> words) {
@@ -79,6 +82,10 @@ public final class Benchmarks {
                 results.verdicts().forEach(verdict -> System.out.println(verdict.text(results.group())));
             }
         }
+    }
+
+    private static Path readme(Path docs) {
+        return docs.resolve("../../README.md").normalize();
     }
 
     /** The docs of the project this runs in, also from the directory of a module; or where {@code benchmarks.docs} points. */

@@ -59,11 +59,13 @@ final class MemoryGroup implements BenchmarkGroup {
         return Sample.of(inFork(contender));
     }
 
-    /** With the simplest collector, whose figures for memory in use are exact. */
+    /** Exact: nothing dead is left behind, and no thread's buffer, which would count in full, lies between. */
     private static double inFork(Contender contender) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:+UseSerialGC",
+                        "-XX:MarkSweepAlwaysCompactCount=1",
+                        "-XX:-UseTLAB",
                         "-Xms2g",
                         "-Xmx2g",
                         "-cp",

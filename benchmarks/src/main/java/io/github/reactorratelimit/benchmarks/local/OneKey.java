@@ -20,7 +20,7 @@ interface OneKey {
             case Names.RESILIENCE4J -> new Resilience4j(limit.resilience4j());
             case Names.GUAVA -> new Guava(limit.guava());
             case Names.FAILSAFE -> new Failsafe(limit.failsafe());
-            case Names.CLOCK -> new Clock();
+            case Names.CLOCK -> new Clock(limit.equals(Limit.GENEROUS));
             case Names.CLOCK_CAS -> new ClockAndCas(new AtomicLong(System.nanoTime()));
             case Names.CLOCK_READ ->
                 new ClockAndRead(
@@ -70,10 +70,10 @@ interface OneKey {
     }
 
     /** What any limiter with a clock must do. */
-    record Clock() implements OneKey {
+    record Clock(boolean allowed) implements OneKey {
         @Override
         public boolean ask() {
-            return System.nanoTime() != 0;
+            return System.nanoTime() != 0 == allowed;
         }
     }
 

@@ -9,14 +9,29 @@ import java.util.List;
 final class BarChart {
 
     private static final double WIDTH = 760;
-    private static final double LABELS = 250;
+    private static final double LETTER = 6.8;
     private static final double VALUES = 90;
     private static final double TOP = 52;
     private static final double ROW = 26;
     private static final double BAR = 16;
     private static final double LONGEST_OF_MIDDLE = 6;
 
-    private BarChart() {}
+    private final Svg svg;
+    private final double left;
+    private final double longest;
+    private final double scale;
+
+    private BarChart(Svg svg, List<Measurement> bars) {
+        this.svg = svg;
+        left = 24
+                + LETTER
+                        * bars.stream()
+                                .mapToInt(bar -> bar.contender().length())
+                                .max()
+                                .orElse(0);
+        longest = longest(bars);
+        scale = (WIDTH - left - VALUES) / longest;
+    }
 
     static String svg(Results results) {
         Group group = results.group();
@@ -26,28 +41,30 @@ final class BarChart {
         String better = group.better() == Better.LESS ? "less is better" : "more is better";
         svg.text(8, 20, "title", "start", group.title());
         svg.text(8, 38, "small", "start", group.unit() + ", " + better + "; median, lowest and highest round");
-        double longest = longest(bars);
-        double scale = (WIDTH - LABELS - VALUES) / longest;
-        double y = TOP;
-        for (Measurement bar : bars) {
-            bar(svg, bar, y, scale, longest);
-            y += ROW;
-        }
-        svg.line(LABELS, TOP - 4, LABELS, y, "axis");
+        new BarChart(svg, bars).draw(bars);
         return svg.document();
     }
 
-    private static void bar(Svg svg, Measurement bar, double y, double scale, double longest) {
+    private void draw(List<Measurement> bars) {
+        double y = TOP;
+        for (Measurement bar : bars) {
+            draw(bar, y);
+            y += ROW;
+        }
+        svg.line(left, TOP - 4, left, y, "axis");
+    }
+
+    private void draw(Measurement bar, double y) {
         double middle = y + BAR / 2;
-        double end = LABELS + Math.min(bar.median(), longest) * scale;
-        svg.text(LABELS - 8, middle + 4.5, "label", "end", bar.contender());
-        svg.rectangle(LABELS, y, Math.max(end - LABELS, 1), BAR, bar.kind().label());
+        double end = left + Math.min(bar.median(), longest) * scale;
+        svg.text(left - 8, middle + 4.5, "label", "end", bar.contender());
+        svg.rectangle(left, y, Math.max(end - left, 1), BAR, bar.kind().label());
         double valueAt = end;
         if (bar.median() > longest) {
             svg.line(end - 18, y + BAR + 2, end - 10, y - 2, "cut");
         } else {
-            double low = LABELS + bar.low() * scale;
-            double high = LABELS + Math.min(bar.high(), longest) * scale;
+            double low = left + bar.low() * scale;
+            double high = left + Math.min(bar.high(), longest) * scale;
             svg.line(low, middle, high, middle, "range");
             svg.line(low, middle - 4, low, middle + 4, "range");
             svg.line(high, middle - 4, high, middle + 4, "range");
@@ -59,7 +76,9 @@ final class BarChart {
     private static double longest(List<Measurement> bars) {
         double[] medians =
                 bars.stream().mapToDouble(Measurement::median).sorted().toArray();
-        double limit = LONGEST_OF_MIDDLE * medians[medians.length / 2];
+        double middle = medians[medians.length / 2];
+        boolean cut = medians[medians.length - 1] > 2 * LONGEST_OF_MIDDLE * middle;
+        double limit = cut ? LONGEST_OF_MIDDLE * middle : Double.MAX_VALUE;
         double max = 0;
         for (Measurement bar : bars) {
             if (bar.median() <= limit) {

@@ -2,11 +2,15 @@ package io.github.reactorratelimit.benchmarks.report;
 
 import java.util.Locale;
 
-/** A small writer of SVG: shapes with a style class each, colours for light and dark pages. */
+/**
+ * A small writer of SVG: shapes with a style class each, colours for light and dark. It has a background of its own, because
+ * a page may be dark while the system that picks the colours is light.
+ */
 final class Svg {
 
     private static final String STYLE = """
             text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
+            .page { fill: #ffffff }
             .title { font-weight: 600; font-size: 15px }
             .small { font-size: 11px; fill: #59636e }
             .axis { stroke: #59636e; stroke-width: 1 }
@@ -17,6 +21,7 @@ final class Svg {
             .line { fill: none; stroke-width: 2 }
             .line.ours { stroke: #1a7f37 } .line.peer { stroke: #4078c0 } .line.floor { stroke: #8c959f }
             @media (prefers-color-scheme: dark) {
+              .page { fill: #0d1117 }
               text { fill: #e6edf3 } .small { fill: #9198a1 } .axis { stroke: #9198a1 } .range { stroke: #e6edf3 }
               .cut { stroke: #0d1117 }
               .ours { fill: #3fb950 } .peer { fill: #6ea8fe } .floor { fill: #6e7681 }
@@ -66,7 +71,7 @@ final class Svg {
                         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\""
                                 + " height=\"%.0f\" role=\"img\">%n<title>%s</title>%n",
                         width, height, width, height, escaped(title))
-                + "<style>\n" + STYLE + "</style>\n" + shapes + "</svg>\n";
+                + "<style>\n" + STYLE + "</style>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n" + shapes + "</svg>\n";
     }
 
     private static String format(String pattern, Object... arguments) {
