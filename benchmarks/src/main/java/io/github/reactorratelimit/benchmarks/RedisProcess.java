@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /** A Redis server for one run, from the binaries in the embedded-redis jar. */
-final class RedisProcess implements AutoCloseable {
+public final class RedisProcess implements AutoCloseable {
 
     private static final String BINARY = "/redis-server-7.0.15-";
 
@@ -24,7 +24,8 @@ final class RedisProcess implements AutoCloseable {
         this.port = port;
     }
 
-    static RedisProcess start() throws IOException {
+    /** Starts it on a free port. It may take some milliseconds until it answers. */
+    public static RedisProcess start() throws IOException {
         Path directory = Files.createTempDirectory("redis-");
         Path binary = directory.resolve("redis-server");
         String resource = BINARY + platform();
@@ -47,7 +48,8 @@ final class RedisProcess implements AutoCloseable {
         return new RedisProcess(process, directory, port);
     }
 
-    RedisURI uri() {
+    /** Where it listens. */
+    public RedisURI uri() {
         return RedisURI.create("127.0.0.1", port);
     }
 

@@ -1,0 +1,69 @@
+package io.github.reactorratelimit.benchmarks.report;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * One group's run: what was measured, when and how.
+ *
+ * @param group what was measured
+ * @param run when and how
+ * @param measurements one for each contender that has rounds, in the group's order
+ */
+public record Results(Group group, Run run, List<Measurement> measurements) {
+
+    public Results {
+        measurements = List.copyOf(measurements);
+    }
+
+    /** Sums up raw rounds. Contenders without rounds are left out. */
+    public static Results of(Group group, Run run, List<Round> rounds) {
+        List<Measurement> measurements = new ArrayList<>();
+        for (Contender contender : group.contenders()) {
+            List<Sample> samples = rounds.stream()
+                    .filter(round -> round.contender().equals(contender.name()))
+                    .map(Round::sample)
+                    .toList();
+            if (!samples.isEmpty()) {
+                measurements.add(Measurement.of(group, contender, samples));
+            }
+        }
+        return new Results(group, run, measurements);
+    }
+
+    /** The measurement of a contender. */
+    public Optional<Measurement> of(String contender) {
+        return measurements.stream()
+                .filter(measurement -> measurement.contender().equals(contender))
+                .findFirst();
+    }
+
+    /** The best peer by median. */
+    public Optional<Measurement> bestPeer() {
+        return best(Kind.PEER);
+    }
+
+    /** The best of ours by median. */
+    public Optional<Measurement> bestOfOurs() {
+        return best(Kind.OURS);
+    }
+
+    private Optional<Measurement> best(Kind kind) {
+        return measurements.stream()
+                .filter(measurement -> measurement.kind() == kind)
+                .min(group.better().order());
+    }
+
+    /** The floor that ratios refer to: the first one of the group. */
+    public Optional<Measurement> floor() {
+        return measurements.stream()
+                .filter(measurement -> measurement.kind() == Kind.FLOOR)
+                .findFirst();
+    }
+
+    /** How the goals were reached. */
+    public List<Verdict> verdicts() {
+        return group.goals().stream().map(goal -> Verdict.of(goal, this)).toList();
+    }
+}
