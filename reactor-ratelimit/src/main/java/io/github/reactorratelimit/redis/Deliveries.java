@@ -1,6 +1,9 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.waiting.SerialWorker;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -11,10 +14,11 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * Brings answers to those who asked, on the scheduler for callbacks, many in one task: a task for each would cost more than the
- * answer. As many tasks are at work as there is work for, at most one for each processor.
+ * answer. One task is at work while that suffices: where it is behind when the watch looks, another joins it, up to one for each
+ * processor.
  *
  * <p>A subscriber may take long, or even wait for what another one of the same call does. So what lies behind it must not wait
- * for it: while something is ready and nothing moves from one look of the watch to the next, one more task begins.
+ * for it: while something is ready and nothing moves from one look of the watch to the next, one more task begins, without limit.
  *
  * <p>Nothing is left lying: {@code ready} is filled before {@code active} is read, and a task that found it empty counts itself
  * out of {@code active} before it looks once more. So of the one who fills and the one who leaves at least one sees the other.
@@ -22,8 +26,12 @@ import reactor.core.scheduler.Scheduler;
 final class Deliveries {
 
     private static final int READY_FOR_ONE_TASK = 64;
+    private static final int MOST_IN_A_RUN = 256;
     private static final long WATCH_MILLIS = 1;
-    private static final int MAX_TASKS = Math.max(2, Runtime.getRuntime().availableProcessors());
+    private static final int MAX_TASKS = Runtime.getRuntime().availableProcessors();
+
+    /** Of the task that this thread runs. */
+    private static final ThreadLocal<@Nullable Cork> CORK = new ThreadLocal<>();
 
     private final Scheduler callbacks;
     private final Scheduler timer;
@@ -34,6 +42,9 @@ final class Deliveries {
 
     /** Tasks that are at work or about to be. */
     private final AtomicInteger active = new AtomicInteger();
+
+    /** Of the tasks that are at work. */
+    private final Set<Cork> corks = ConcurrentHashMap.newKeySet();
 
     private final AtomicBoolean watched = new AtomicBoolean();
 
@@ -49,19 +60,16 @@ final class Deliveries {
 
     /** What was added is delivered soon. */
     void deliver(int added) {
-        int waiting = size.addAndGet(added);
-        int running = active.get();
-        while (running == 0 || mayHelp(running, waiting)) {
-            if (active.compareAndSet(running, running + 1)) {
-                start();
-            }
-            running = active.get();
+        size.addAndGet(added);
+        if (active.get() == 0 && active.compareAndSet(0, 1)) {
+            start();
         }
         watch();
     }
 
-    private static boolean mayHelp(int running, int waiting) {
-        return running < MAX_TASKS && waiting > running * READY_FOR_ONE_TASK;
+    private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
+        int running = active.get();
+        return first == firstBefore || (running < MAX_TASKS && size.get() > running * READY_FOR_ONE_TASK);
     }
 
     private void start() {
@@ -73,13 +81,46 @@ final class Deliveries {
     }
 
     private void work() {
-        do {
-            for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
-                size.getAndDecrement();
-                run(next);
+        Cork cork = new Cork();
+        Cork outer = CORK.get();
+        CORK.set(cork);
+        corks.add(cork);
+        try {
+            do {
+                deliverAll(cork);
+                active.decrementAndGet();
+            } while (!ready.isEmpty() && active.compareAndSet(0, 1));
+        } finally {
+            CORK.set(outer);
+            corks.remove(cork);
+            cork.pull();
+        }
+    }
+
+    private void deliverAll(Cork cork) {
+        int inRun = 0;
+        for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
+            size.getAndDecrement();
+            run(next);
+            if (++inRun % MOST_IN_A_RUN == 0) {
+                cork.pull();
             }
-            active.decrementAndGet();
-        } while (!ready.isEmpty() && active.compareAndSet(0, 1));
+        }
+        cork.pull();
+    }
+
+    /** Whether this thread is bringing answers just now, and pokes the pipe when a run of them is out, or the watch does. */
+    boolean pokesLater(SerialWorker pipe) {
+        Cork cork = CORK.get();
+        if (cork == null || !corks.contains(cork)) {
+            return false;
+        }
+        boolean first = cork.isEmpty();
+        boolean held = cork.holds(pipe);
+        if (first) {
+            watch();
+        }
+        return held;
     }
 
     /** What a subscriber throws is no reason to keep the answers of others. */
@@ -93,9 +134,21 @@ final class Deliveries {
     }
 
     private void watch() {
-        if (!watched.get() && !ready.isEmpty() && watched.compareAndSet(false, true)) {
+        if (!watched.get() && isBusy() && watched.compareAndSet(false, true)) {
             look(ready.peek());
         }
+    }
+
+    private boolean isBusy() {
+        if (!ready.isEmpty()) {
+            return true;
+        }
+        for (Cork cork : corks) {
+            if (!cork.isEmpty()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void look(@Nullable Runnable first) {
@@ -107,13 +160,14 @@ final class Deliveries {
     }
 
     private void looked(@Nullable Runnable firstBefore) {
+        corks.forEach(Cork::pull);
         Runnable first = ready.peek();
         if (first == null) {
             watched.set(false);
             watch();
             return;
         }
-        if (first == firstBefore) {
+        if (isStuckOrBehind(first, firstBefore)) {
             active.incrementAndGet();
             start();
         }

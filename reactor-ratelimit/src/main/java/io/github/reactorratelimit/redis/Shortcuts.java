@@ -85,7 +85,7 @@ final class Shortcuts {
 
     /** What Redis decided on a take, in a call that was sent then. */
     void learn(String key, RateLimitPolicy policy, Decision decision, long generation, long sentNanos) {
-        if (denials != null) {
+        if (denials != null && (!decision.allowed() || denials.size() > 0)) {
             denials.learn(key, policy, decision, generation, sentNanos, now());
         }
     }

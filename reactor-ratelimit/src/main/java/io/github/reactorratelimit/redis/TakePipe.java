@@ -17,8 +17,11 @@ import reactor.util.concurrent.Queues;
  */
 final class TakePipe extends SerialWorker {
 
-    /** So that Redis is busy with one call for less than a millisecond. */
-    static final int MAX_KEYS = 128;
+    /** So that Redis is busy with one call for less than a millisecond: a run of takes costs it the same, however long it is. */
+    static final int MAX_RUNS = 128;
+
+    /** So that who works off the answers is not busy with one call for long. */
+    static final int MAX_ASKS = 1_024;
 
     private final TakePipes pipes;
     private final int maxUnderWay;
@@ -46,7 +49,9 @@ final class TakePipe extends SerialWorker {
 
     void ask(TakeAsk ask) {
         asked.offer(ask);
-        poke();
+        if (!pipes.deliveries().pokesLater(this)) {
+            poke();
+        }
     }
 
     @Override
@@ -69,7 +74,7 @@ final class TakePipe extends SerialWorker {
     private @Nullable TakeCall gather() {
         TakeCall call = null;
         TakeRun last = null;
-        for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_KEYS); ) {
+        for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
             TakeAsk ask = asked.poll();
             if (ask == null) {
                 break;

@@ -87,6 +87,6 @@ final class TakePipes {
     }
 
     private TakePipe pipe(int callsUnderWay) {
-        return new TakePipe(this, callsUnderWay, ScriptArguments.MAX_ASKS);
+        return new TakePipe(this, callsUnderWay, TakePipe.MAX_ASKS);
     }
 }
