@@ -13,7 +13,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class Cork {
 
+    private final Deliveries owner;
     private final AtomicReference<@Nullable SerialWorker> held = new AtomicReference<>();
+
+    Cork(Deliveries owner) {
+        this.owner = owner;
+    }
+
+    boolean isOf(Deliveries deliveries) {
+        return owner == deliveries;
+    }
 
     /** Whether the pipe is poked later; one pipe at a time is. */
     boolean holds(SerialWorker pipe) {

@@ -61,10 +61,13 @@ final class Deliveries {
     /** What was added is delivered soon. */
     void deliver(int added) {
         size.addAndGet(added);
-        if (active.get() == 0 && active.compareAndSet(0, 1)) {
+        boolean alone = active.get() == 0 && active.compareAndSet(0, 1);
+        if (alone) {
             start();
         }
-        watch();
+        if (!alone || added > 1) {
+            watch();
+        }
     }
 
     private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
@@ -81,7 +84,7 @@ final class Deliveries {
     }
 
     private void work() {
-        Cork cork = new Cork();
+        Cork cork = new Cork(this);
         Cork outer = CORK.get();
         CORK.set(cork);
         corks.add(cork);
@@ -112,7 +115,7 @@ final class Deliveries {
     /** Whether this thread is bringing answers just now, and pokes the pipe when a run of them is out, or the watch does. */
     boolean pokesLater(SerialWorker pipe) {
         Cork cork = CORK.get();
-        if (cork == null || !corks.contains(cork)) {
+        if (cork == null || !cork.isOf(this)) {
             return false;
         }
         boolean first = cork.isEmpty();

@@ -55,6 +55,11 @@ final class RedisKeys {
         return head + escape(key) + behindKey;
     }
 
+    /** The name of one part. */
+    String named(String key, String part) {
+        return head + escape(key) + behindKey + part;
+    }
+
     String[] of(String key, List<String> partNames) {
         return listOf(key, partNames).toArray(String[]::new);
     }

@@ -63,8 +63,8 @@ final class TakePipes {
     }
 
     void addKeys(CommandArgs<String, String> arguments, String key) {
-        String named = office.keys().named(key);
-        arguments.addKey(named.concat(partName)).addKey(named.concat(Ruling.NOTES));
+        RedisKeys keys = office.keys();
+        arguments.addKey(keys.named(key, partName)).addKey(keys.named(key, Ruling.NOTES));
     }
 
     void send(TakeCall call) {
