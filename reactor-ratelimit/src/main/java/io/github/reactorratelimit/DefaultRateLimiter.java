@@ -29,7 +29,20 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
+        if (resolver == null) {
+            return tryAcquirePlain(key, settings.policy(), permits);
+        }
         return plain(key, permits, (name, policy) -> recorded(state.evaluate(name, policy, permits)));
+    }
+
+    /** As {@link #plain}, without an object for each step. */
+    private Mono<Decision> tryAcquirePlain(String key, RateLimitPolicy policy, long permits) {
+        refuseConcurrency(policy);
+        Checks.asked(permits);
+        String name = Keys.normalise(key);
+        return permits > policy.capacity()
+                ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                : recorded(state.evaluate(name, policy, permits));
     }
 
     @Override

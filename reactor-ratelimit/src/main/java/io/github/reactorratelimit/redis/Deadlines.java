@@ -17,7 +17,16 @@ import reactor.core.scheduler.Schedulers;
  */
 final class Deadlines {
 
-    private record Call(MonoOnce.Reply<?> reply, long endsAtNanos) {}
+    /** What is ended if it is not over in time. */
+    interface Watched {
+
+        boolean isOver();
+
+        /** Does nothing if it is over. */
+        void fail(Throwable error);
+    }
+
+    private record Call(Watched reply, long endsAtNanos) {}
 
     private final Scheduler clock;
     private final Duration deadline;
@@ -33,7 +42,7 @@ final class Deadlines {
         return MonoOnce.racing(call, this::begin);
     }
 
-    private void begin(MonoOnce.Reply<?> reply) {
+    void begin(Watched reply) {
         calls.offer(new Call(reply, now() + deadline.toNanos()));
         removeAnswered();
         watch(deadline.toNanos());

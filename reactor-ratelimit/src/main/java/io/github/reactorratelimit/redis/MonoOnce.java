@@ -113,7 +113,7 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
     }
 
     /** The answer to one subscriber. */
-    static final class Reply<T> implements Subscription, Scannable {
+    static final class Reply<T> implements Subscription, Scannable, Deadlines.Watched {
 
         private static final Disposable OVER = Disposables.disposed();
 
@@ -155,7 +155,8 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
             }
         }
 
-        void fail(Throwable error) {
+        @Override
+        public void fail(Throwable error) {
             if (state.compareAndSet(State.ASKED, State.DONE)) {
                 try {
                     actual.onError(error);
@@ -197,7 +198,8 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
         }
 
         /** Answered, or left. */
-        boolean isOver() {
+        @Override
+        public boolean isOver() {
             State now = state.get();
             return now == State.DONE || now == State.CANCELLED;
         }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The asks under one policy. */
@@ -19,12 +20,16 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
         Mono<ScriptReply> send(Ruling ruling, String[] keys, List<Ask> asks);
     }
 
-    PolicyPipes(Ruling ruling, RedisKeys keys, Sender sender, boolean coalesce) {
+    private final @Nullable TakePipes takes;
+
+    /** @param office null if no takes are to travel with those of other keys */
+    PolicyPipes(Ruling ruling, RedisKeys keys, Sender sender, boolean coalesce, @Nullable TakeOffice office) {
         this.ruling = ruling;
         this.keyNames = ruling.keyNames();
         this.keys = keys;
         this.sender = sender;
         this.maxAsks = coalesce ? ScriptArguments.MAX_ASKS : 1;
+        this.takes = office == null ? null : takes(ruling, office);
     }
 
     PolicyArguments policy() {
@@ -33,6 +38,20 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
 
     Ruling ruling() {
         return ruling;
+    }
+
+    /** Where there are epochs every key has notes. */
+    private static @Nullable TakePipes takes(Ruling ruling, TakeOffice office) {
+        TakeTerms terms = TakeTerms.of(ruling.policy().policy());
+        return terms == null || ruling.epoch() > 0 || ruling.before() != null
+                ? null
+                : new TakePipes(terms, ruling.policy().partNames().get(0), office);
+    }
+
+    /** For plain takes; null if the policy is not one of those that the short script knows. */
+    @Nullable
+    TakePipes takes() {
+        return takes;
     }
 
     /** Answered on a thread of the connection. */

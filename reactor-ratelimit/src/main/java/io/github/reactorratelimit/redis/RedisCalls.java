@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The script calls of one limiter, through a breaker: what is answered comes on a thread of the connection. */
@@ -38,6 +39,8 @@ final class RedisCalls {
     private final long startMicros;
     private final Breaker breaker = new Breaker(PROBE_EVERY.toNanos());
     private final PolicyEpochs epochs;
+    private final Deliveries deliveries;
+    private final TakeOffice office;
     private volatile Reign reign;
 
     /**
@@ -60,6 +63,8 @@ final class RedisCalls {
         this.keys = keys;
         this.coalescing = options.coalescing();
         this.startMicros = TimeUnit.MILLISECONDS.toMicros(settings.scheduler().now(TimeUnit.MILLISECONDS));
+        this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
+        this.office = new TakeOffice(caller, breaker, deliveries, keys, coalescing, new UnusualKeys(), settings);
         this.reign = reign(new PolicyEpochs.Rule(options.policyEpoch(), settings.policy(), null), Set.of());
         PolicyRegistry registry = new PolicyRegistry(caller, keys);
         this.epochs = new PolicyEpochs(
@@ -102,13 +107,13 @@ final class RedisCalls {
         return new Reign(
                 rule,
                 past,
-                pipes(new Ruling(rule.epoch(), PolicyArguments.of(rule.policy(), startMicros), policyBefore)),
+                pipes(new Ruling(rule.epoch(), PolicyArguments.of(rule.policy(), startMicros), policyBefore), office),
                 untilNanos,
                 new ConcurrentHashMap<>());
     }
 
-    private PolicyPipes pipes(Ruling ruling) {
-        return new PolicyPipes(ruling, keys, this::send, coalescing);
+    private PolicyPipes pipes(Ruling ruling, @Nullable TakeOffice taking) {
+        return new PolicyPipes(ruling, keys, this::send, coalescing, taking);
     }
 
     private void enthrone(PolicyEpochs.Rule rule) {
@@ -131,7 +136,8 @@ final class RedisCalls {
     }
 
     private boolean isOwn(Reign current, RateLimitPolicy policy) {
-        return policy.equals(settings.policy())
+        return policy == settings.policy()
+                || policy.equals(settings.policy())
                 || policy.equals(current.rule().policy())
                 || current.past().contains(policy);
     }
@@ -160,8 +166,25 @@ final class RedisCalls {
                     + " different policies; the policy resolver should return a few plans, not one policy per key");
         }
         long epoch = current.rule().epoch();
+        // On a Cluster each policy would have a pipe for each slot.
+        TakeOffice taking = office.isSplitBySlot() ? null : office;
         return others.computeIfAbsent(
-                policy, other -> pipes(new Ruling(epoch, PolicyArguments.of(other, startMicros), null)));
+                policy, other -> pipes(new Ruling(epoch, PolicyArguments.of(other, startMicros), null), taking));
+    }
+
+    /** For plain takes under a policy; null if they need the whole script. */
+    @Nullable
+    TakePipes takes(RateLimitPolicy policy) {
+        return reign.past().isEmpty() ? pipes(policy).takes() : null;
+    }
+
+    /** Something is written for the key that the short script knows nothing of. */
+    void markUnusual(String key) {
+        office.unusual().mark(key, now());
+    }
+
+    Deliveries deliveries() {
+        return deliveries;
     }
 
     /** The decision on an ask; {@code owner} is what its debit belongs to. */
@@ -214,9 +237,16 @@ final class RedisCalls {
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
-        return breaker.lets(now())
-                ? call
-                : Mono.error(new RedisUnavailableException("Redis was unavailable a moment ago"));
+        return mayCall() ? call : Mono.error(unavailableAMomentAgo());
+    }
+
+    /** Whether a call may be sent now; whoever asks has to send it. */
+    boolean mayCall() {
+        return !breaker.isOpen() || breaker.lets(now());
+    }
+
+    static RedisUnavailableException unavailableAMomentAgo() {
+        return new RedisUnavailableException("Redis was unavailable a moment ago");
     }
 
     /** However many asks travel in it, a call that fails is one failure. */

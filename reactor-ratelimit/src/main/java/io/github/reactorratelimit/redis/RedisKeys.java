@@ -45,12 +45,27 @@ final class RedisKeys {
         return policies;
     }
 
+    /** Whether all keys lie in one slot of a Cluster. */
+    boolean shareASlot() {
+        return behindKey.equals(":");
+    }
+
+    /** What the names of a key's parts begin with. */
+    String named(String key) {
+        return head + escape(key) + behindKey;
+    }
+
+    /** The name of one part. */
+    String named(String key, String part) {
+        return head + escape(key) + behindKey + part;
+    }
+
     String[] of(String key, List<String> partNames) {
         return listOf(key, partNames).toArray(String[]::new);
     }
 
     List<String> listOf(String key, List<String> partNames) {
-        String named = head + escape(key) + behindKey;
+        String named = named(key);
         return partNames.stream().map(named::concat).toList();
     }
 

@@ -56,6 +56,15 @@ final class RedisScript {
         static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("concurrency.lua"), false);
     }
 
+    /** Of takes that need no other. */
+    static RedisScript takes() {
+        return Takes.SCRIPT;
+    }
+
+    private static final class Takes {
+        static final RedisScript SCRIPT = new RedisScript(read("takes.lua"), false);
+    }
+
     /** Of the policies of a limiter. Reads files the first time, so not for a thread of a connection. */
     static RedisScript ofPolicies() {
         return Policies.SCRIPT;

@@ -70,17 +70,39 @@ final class RedisState implements JointState {
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-        return Mono.defer(() -> {
-            Decision atOnce = mayTakeShortcut(key) ? shortcuts.decide(key, policy, permits) : null;
-            return atOnce == null ? ask(key, policy, permits) : Mono.just(atOnce);
-        });
+        return new MonoTake(this, key, policy, permits);
     }
 
-    /** Who leaves before the answer comes gives back what it took. */
-    private Mono<Decision> ask(String key, RateLimitPolicy policy, long permits) {
-        Mono<Decision> asked = unlessClosed(
-                () -> lines.hasUnknownWaiters(key) ? denyInLine(key, policy, permits) : take(key, policy, permits));
-        return MonoOnce.uncancelled(asked, settings.callbacks(), this::giveBackUnused);
+    /** Answers at once what is known here. */
+    void take(TakeAsk ask) {
+        boolean isFirst = mayTakeShortcut(ask.key());
+        Decision atOnce = isFirst ? shortcuts.decide(ask.key(), ask.policy(), ask.permits()) : null;
+        if (atOnce != null) {
+            ask.succeed(atOnce);
+            return;
+        }
+        TakePipes takes = isFirst && !shortcuts.leases() ? calls.takes(ask.policy()) : null;
+        if (takes == null || takes.isUnusual(ask.key())) {
+            askWhole(ask);
+        } else if (calls.mayCall()) {
+            takes.ask(ask);
+        } else {
+            ask.failed(RedisCalls.unavailableAMomentAgo());
+            deliver(ask);
+        }
+    }
+
+    /** Asks in a call for the key alone. */
+    void askWhole(TakeAsk ask) {
+        String key = ask.key();
+        ask.follow(unlessClosed(() -> lines.hasUnknownWaiters(key)
+                ? denyInLine(key, ask.policy(), ask.permits())
+                : take(key, ask.policy(), ask.permits())));
+    }
+
+    void deliver(TakeAsk ask) {
+        calls.deliveries().add(ask);
+        calls.deliveries().deliver(1);
     }
 
     void giveBackUnused(Decision unused) {
@@ -237,6 +259,7 @@ final class RedisState implements JointState {
                     boolean fits = duration.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
                     long micros = fits ? -Math.floorDiv(-duration.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
                     shortcuts.giveBack(key);
+                    calls.markUnusual(key);
                     return shortcuts
                             .changing(key, calls.ask(key, policy, Ask.pause(micros)))
                             // A batch that was under way has come before this answer.
@@ -253,6 +276,7 @@ final class RedisState implements JointState {
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return answering(() -> {
             shortcuts.giveBack(key);
+            calls.markUnusual(key);
             return shortcuts
                     .changing(key, calls.move(key, from, to).doOnSubscribe(moving -> carried.put(key, to)))
                     .doOnTerminate(() -> shortcuts.drop(key))

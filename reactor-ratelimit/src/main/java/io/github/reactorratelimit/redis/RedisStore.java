@@ -236,7 +236,7 @@ public final class RedisStore implements RateLimitStore {
             Leasable.require(settings.policy());
         }
         link.opened(options.prefix());
-        ScriptCaller caller = new ScriptCaller(link.commands(), settings.scheduler(), options.deadline());
+        ScriptCaller caller = new ScriptCaller(link, settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
         if (settings.policy() instanceof ConcurrencyLimit) {
             ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);

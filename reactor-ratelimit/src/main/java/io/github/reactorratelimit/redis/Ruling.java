@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before) {
 
-    private static final String NOTES = "n";
+    static final String NOTES = "n";
     private static final String FREE_SLOTS = "r";
 
     static Ruling of(PolicyArguments policy) {

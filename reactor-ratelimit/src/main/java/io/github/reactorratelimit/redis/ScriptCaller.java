@@ -4,8 +4,9 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.api.async.RedisScriptingAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.RedisCodec;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -32,12 +33,14 @@ final class ScriptCaller {
                     + "(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MISCONF|MOVED|ASK)\\b.*",
             Pattern.DOTALL);
 
-    private final RedisScriptingAsyncCommands<String, String> commands;
+    private final RedisClusterAsyncCommands<String, String> commands;
+    private final RedisCodec<String, String> codec;
     private final Scheduler scheduler;
     private final Deadlines deadlines;
 
-    ScriptCaller(RedisScriptingAsyncCommands<String, String> commands, Scheduler scheduler, Duration deadline) {
-        this.commands = commands;
+    ScriptCaller(RedisLink link, Scheduler scheduler, Duration deadline) {
+        this.commands = link.commands();
+        this.codec = link.connection().getCodec();
         this.scheduler = scheduler;
         this.deadlines = new Deadlines(scheduler, deadline);
     }
@@ -62,6 +65,20 @@ final class ScriptCaller {
                             OutsideWindows.class,
                             outside -> run(script, keys, argumentsAbout.apply(outside.serverMicros))));
         });
+    }
+
+    RedisClusterAsyncCommands<String, String> commands() {
+        return commands;
+    }
+
+    /** How the connection writes keys. */
+    RedisCodec<String, String> codec() {
+        return codec;
+    }
+
+    /** Ends a call that is not over within the deadline from now. */
+    void watch(Deadlines.Watched call) {
+        deadlines.begin(call);
     }
 
     boolean sharesConnectionWith(ScriptCaller other) {
@@ -109,7 +126,7 @@ final class ScriptCaller {
         }
     }
 
-    private static Throwable classify(Throwable error) {
+    static Throwable classify(Throwable error) {
         if (!(error instanceof RedisCommandExecutionException)) {
             return error instanceof RedisReplyException
                     ? error

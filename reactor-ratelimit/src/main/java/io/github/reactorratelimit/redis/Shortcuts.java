@@ -78,6 +78,18 @@ final class Shortcuts {
         return denials == null ? decided : Mono.defer(() -> decided.doOnNext(learning(key, policy)));
     }
 
+    /** Of what is known of a key, to be read before a call is sent. */
+    long generation(String key) {
+        return denials == null ? 0 : denials.generation(key);
+    }
+
+    /** What Redis decided on a take, in a call that was sent then. */
+    void learn(String key, RateLimitPolicy policy, Decision decision, long generation, long sentNanos) {
+        if (denials != null && (!decision.allowed() || denials.size() > 0)) {
+            denials.learn(key, policy, decision, generation, sentNanos, now());
+        }
+    }
+
     /** To be had before a call is sent, and to be told what Redis decided on a take. */
     Consumer<Decision> learning(String key, RateLimitPolicy policy) {
         if (denials == null) {

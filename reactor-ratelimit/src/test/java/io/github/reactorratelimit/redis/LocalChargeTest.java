@@ -114,7 +114,7 @@ class LocalChargeTest {
     private LocalSpending spending(int maxKeys) {
         Scheduler scheduler = Schedulers.parallel();
         LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
-        ScriptCaller caller = new ScriptCaller(faulty.async(), scheduler, ofMillis(100));
+        ScriptCaller caller = new ScriptCaller(RedisLink.of(faulty), scheduler, ofMillis(100));
         RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), StoreOptions.DEFAULT);
         return new LocalSpending(settings, calls, maxKeys);
     }

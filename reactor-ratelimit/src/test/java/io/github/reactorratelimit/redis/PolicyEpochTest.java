@@ -313,7 +313,7 @@ class PolicyEpochTest {
     private RedisCalls settledCalls(RateLimitPolicy policy, Scheduler time) {
         LimiterSettings settings =
                 new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
-        ScriptCaller caller = new ScriptCaller(admin.async(), time, PATIENCE);
+        ScriptCaller caller = new ScriptCaller(RedisLink.of(admin), time, PATIENCE);
         StoreOptions options = StoreOptions.DEFAULT.toBuilder().policyEpoch(2).build();
         RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), options);
         calls.epochs().open(rule -> {});

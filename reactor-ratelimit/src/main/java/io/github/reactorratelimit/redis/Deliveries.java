@@ -1,0 +1,179 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.waiting.SerialWorker;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Brings answers to those who asked, on the scheduler for callbacks, many in one task: a task for each would cost more than the
+ * answer. One task is at work while that suffices: where it is behind when the watch looks, another joins it, up to one for each
+ * processor.
+ *
+ * <p>A subscriber may take long, or even wait for what another one of the same call does. So what lies behind it must not wait
+ * for it: while something is ready and nothing moves from one look of the watch to the next, one more task begins, without limit.
+ *
+ * <p>Nothing is left lying: {@code ready} is filled before {@code active} is read, and a task that found it empty counts itself
+ * out of {@code active} before it looks once more. So of the one who fills and the one who leaves at least one sees the other.
+ */
+final class Deliveries {
+
+    private static final int READY_FOR_ONE_TASK = 64;
+    private static final int MOST_IN_A_RUN = 256;
+    private static final long WATCH_MILLIS = 1;
+    private static final int MAX_TASKS = Runtime.getRuntime().availableProcessors();
+
+    /** Of the task that this thread runs. */
+    private static final ThreadLocal<@Nullable Cork> CORK = new ThreadLocal<>();
+
+    private final Scheduler callbacks;
+    private final Scheduler timer;
+    private final Queue<Runnable> ready = new ConcurrentLinkedQueue<>();
+
+    /** About how many are ready. */
+    private final AtomicInteger size = new AtomicInteger();
+
+    /** Tasks that are at work or about to be. */
+    private final AtomicInteger active = new AtomicInteger();
+
+    /** Of the tasks that are at work. */
+    private final Set<Cork> corks = ConcurrentHashMap.newKeySet();
+
+    private final AtomicBoolean watched = new AtomicBoolean();
+
+    Deliveries(Scheduler callbacks, Scheduler timer) {
+        this.callbacks = callbacks;
+        this.timer = timer;
+    }
+
+    /** Something that is ready now; {@link #deliver} follows. */
+    void add(Runnable delivery) {
+        ready.offer(delivery);
+    }
+
+    /** What was added is delivered soon. */
+    void deliver(int added) {
+        size.addAndGet(added);
+        boolean alone = active.get() == 0 && active.compareAndSet(0, 1);
+        if (alone) {
+            start();
+        }
+        if (!alone || added > 1) {
+            watch();
+        }
+    }
+
+    private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
+        int running = active.get();
+        return first == firstBefore || (running < MAX_TASKS && size.get() > running * READY_FOR_ONE_TASK);
+    }
+
+    private void start() {
+        try {
+            callbacks.schedule(this::work);
+        } catch (RejectedExecutionException gone) {
+            work();
+        }
+    }
+
+    private void work() {
+        Cork cork = new Cork(this);
+        Cork outer = CORK.get();
+        CORK.set(cork);
+        corks.add(cork);
+        try {
+            do {
+                deliverAll(cork);
+                active.decrementAndGet();
+            } while (!ready.isEmpty() && active.compareAndSet(0, 1));
+        } finally {
+            CORK.set(outer);
+            corks.remove(cork);
+            cork.pull();
+        }
+    }
+
+    private void deliverAll(Cork cork) {
+        int inRun = 0;
+        for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
+            size.getAndDecrement();
+            run(next);
+            if (++inRun % MOST_IN_A_RUN == 0) {
+                cork.pull();
+            }
+        }
+        cork.pull();
+    }
+
+    /** Whether this thread is bringing answers just now, and pokes the pipe when a run of them is out, or the watch does. */
+    boolean pokesLater(SerialWorker pipe) {
+        Cork cork = CORK.get();
+        if (cork == null || !cork.isOf(this)) {
+            return false;
+        }
+        boolean first = cork.isEmpty();
+        boolean held = cork.holds(pipe);
+        if (first) {
+            watch();
+        }
+        return held;
+    }
+
+    /** What a subscriber throws is no reason to keep the answers of others. */
+    private static void run(Runnable delivery) {
+        try {
+            delivery.run();
+        } catch (Throwable thrown) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
+        }
+    }
+
+    private void watch() {
+        if (!watched.get() && isBusy() && watched.compareAndSet(false, true)) {
+            look(ready.peek());
+        }
+    }
+
+    private boolean isBusy() {
+        if (!ready.isEmpty()) {
+            return true;
+        }
+        for (Cork cork : corks) {
+            if (!cork.isEmpty()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void look(@Nullable Runnable first) {
+        try {
+            timer.schedule(() -> looked(first), WATCH_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException noTimer) {
+            watched.set(false);
+        }
+    }
+
+    private void looked(@Nullable Runnable firstBefore) {
+        corks.forEach(Cork::pull);
+        Runnable first = ready.peek();
+        if (first == null) {
+            watched.set(false);
+            watch();
+            return;
+        }
+        if (isStuckOrBehind(first, firstBefore)) {
+            active.incrementAndGet();
+            start();
+        }
+        look(first);
+    }
+}

@@ -1,0 +1,197 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Decision;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none. */
+final class TakeCall implements Deadlines.Watched {
+
+    private static final int UNDECIDED = -1;
+    private static final int VALUES_PER_RUN = 2;
+    private static final long KEYS_PER_RUN = 2;
+    private static final String SERVER_TIME = "";
+
+    private final TakePipe pipe;
+    private final List<TakeRun> runs = new ArrayList<>(1);
+    private final AtomicBoolean over = new AtomicBoolean();
+    private int asks;
+    private long sentNanos;
+    private long nowMicros;
+
+    /** The command that is under way. */
+    private volatile @Nullable Future<?> command;
+
+    TakeCall(TakePipe pipe) {
+        this.pipe = pipe;
+    }
+
+    void add(TakeRun run) {
+        runs.add(run);
+    }
+
+    List<TakeRun> runs() {
+        return runs;
+    }
+
+    int asks() {
+        return asks;
+    }
+
+    void send(long nowNanos) {
+        sentNanos = nowNanos;
+        for (TakeRun run : runs) {
+            asks += run.count();
+            long generation =
+                    run.first().state().shortcuts().generation(run.first().key());
+            for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
+                ask.sending(generation);
+            }
+        }
+        send(CommandType.EVALSHA, RedisScript.takes().sha1());
+    }
+
+    private void send(CommandType type, String script) {
+        TakePipes pipes = pipe.pipes();
+        LongsOutput output = new LongsOutput(pipes.codec());
+        try {
+            var sent = pipes.commands().dispatch(type, output, arguments(script));
+            command = sent;
+            if (over.get()) {
+                sent.cancel(true);
+            }
+            sent.whenComplete((ignored, error) -> came(type, output, error));
+        } catch (RuntimeException notSent) {
+            end(null, notSent);
+        }
+    }
+
+    private CommandArgs<String, String> arguments(String script) {
+        TakePipes pipes = pipe.pipes();
+        RedisCodec<String, String> codec = pipes.codec();
+        CommandArgs<String, String> arguments =
+                new CommandArgs<>(codec).add(script).add(KEYS_PER_RUN * runs.size());
+        for (TakeRun run : runs) {
+            pipes.addKeys(arguments, run.first().key());
+        }
+        TakeTerms terms = pipes.terms();
+        arguments.add(SERVER_TIME).add(terms.partsPerTick()).add(terms.mostParts());
+        for (TakeRun run : runs) {
+            arguments.add(terms.cost(run.first().permits())).add(run.count());
+        }
+        return arguments;
+    }
+
+    private void came(CommandType type, LongsOutput output, @Nullable Throwable error) {
+        if (error == null) {
+            end(output.integers(), null);
+        } else if (type == CommandType.EVALSHA && unwrapped(error) instanceof RedisNoScriptException && !over.get()) {
+            send(CommandType.EVAL, RedisScript.takes().text());
+        } else {
+            end(null, ScriptCaller.classify(unwrapped(error)));
+        }
+    }
+
+    private static Throwable unwrapped(Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : null;
+        return cause == null ? error : cause;
+    }
+
+    @Override
+    public boolean isOver() {
+        return over.get();
+    }
+
+    /** The deadline has passed. A command that was not written yet is dropped, so that a reconnect does not send it late. */
+    @Override
+    public void fail(Throwable error) {
+        if (end(null, error)) {
+            Future<?> sent = command;
+            if (sent != null) {
+                sent.cancel(true);
+            }
+        }
+    }
+
+    private boolean end(long @Nullable [] reply, @Nullable Throwable error) {
+        if (!over.compareAndSet(false, true)) {
+            return false;
+        }
+        if (reply != null && isRight(reply)) {
+            nowMicros = reply[0];
+            pipe.succeeded();
+            runs.get(0).first().state().unavailability().redisAnswered();
+            settle(reply);
+        } else {
+            Throwable failure = error != null ? error : new RedisReplyException("reply is none of takes.lua");
+            pipe.failed(failure);
+            pipe.fail(this, failure);
+        }
+        return true;
+    }
+
+    private boolean isRight(long[] reply) {
+        if (reply.length != 1 + VALUES_PER_RUN * runs.size() || !Exact.holds(reply[0])) {
+            return false;
+        }
+        for (int i = 0; i < runs.size(); i++) {
+            long allowed = reply[1 + VALUES_PER_RUN * i];
+            long owed = reply[2 + VALUES_PER_RUN * i];
+            boolean known = allowed >= UNDECIDED && allowed <= runs.get(i).count();
+            if (!known || owed < 0 || owed > pipe.pipes().terms().mostParts()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void settle(long[] reply) {
+        int ready = 0;
+        for (int i = 0; i < runs.size(); i++) {
+            TakeRun run = runs.get(i);
+            long allowed = reply[1 + VALUES_PER_RUN * i];
+            if (allowed == UNDECIDED) {
+                pipe.askWhole(run);
+            } else {
+                settle(run, allowed, reply[2 + VALUES_PER_RUN * i]);
+                ready += run.count();
+            }
+        }
+        if (ready > 0) {
+            pipe.deliver(ready);
+        }
+    }
+
+    /** The first are allowed, each of which makes the next one owe more; those who are denied change nothing. */
+    private void settle(TakeRun run, long allowed, long owedAfterAll) {
+        long cost = pipe.pipes().terms().cost(run.first().permits());
+        long owed = owedAfterAll - allowed * cost;
+        long left = allowed;
+        for (TakeAsk ask = run.first(); ask != null; ) {
+            TakeAsk following = ask.next();
+            owed += left > 0 ? cost : 0;
+            ask.answered(this, left > 0, owed);
+            pipe.add(ask);
+            left--;
+            ask = following;
+        }
+    }
+
+    /** What an ask of this call is told. */
+    Decision decide(TakeAsk ask, boolean allowed, long owedParts, long generation) {
+        TakeTerms terms = pipe.pipes().terms();
+        Decision decision = allowed
+                ? terms.allow(ask.state(), ask.key(), ask.permits(), owedParts, nowMicros)
+                : terms.deny(ask.permits(), owedParts);
+        ask.state().shortcuts().learn(ask.key(), ask.policy(), decision, generation, sentNanos);
+        return decision;
+    }
+}

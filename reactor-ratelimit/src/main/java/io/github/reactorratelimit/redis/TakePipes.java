@@ -1,0 +1,92 @@
+package io.github.reactorratelimit.redis;
+
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.protocol.CommandArgs;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The takes under one policy that the short script knows. On a standalone server all share a pipe; on a Cluster, where the keys
+ * of a call must lie in one slot, those of a slot do.
+ */
+final class TakePipes {
+
+    /** On a standalone server: enough to keep the wire busy while answers are worked off. */
+    static final int CALLS_UNDER_WAY = 4;
+
+    private final TakeTerms terms;
+    private final String partName;
+    private final TakeOffice office;
+    private final @Nullable TakePipe onlyPipe;
+    private final Map<Integer, TakePipe> bySlot = new ConcurrentHashMap<>();
+
+    TakePipes(TakeTerms terms, String partName, TakeOffice office) {
+        this.terms = terms;
+        this.partName = partName;
+        this.office = office;
+        if (!office.coalescing()) {
+            this.onlyPipe = new TakePipe(this, Integer.MAX_VALUE, 1);
+        } else {
+            this.onlyPipe = office.isSplitBySlot() ? null : pipe(CALLS_UNDER_WAY);
+        }
+    }
+
+    TakeTerms terms() {
+        return terms;
+    }
+
+    UnusualKeys unusual() {
+        return office.unusual();
+    }
+
+    Breaker breaker() {
+        return office.breaker();
+    }
+
+    Deliveries deliveries() {
+        return office.deliveries();
+    }
+
+    long now() {
+        return office.now();
+    }
+
+    RedisCodec<String, String> codec() {
+        return office.caller().codec();
+    }
+
+    RedisClusterAsyncCommands<String, String> commands() {
+        return office.caller().commands();
+    }
+
+    void addKeys(CommandArgs<String, String> arguments, String key) {
+        RedisKeys keys = office.keys();
+        arguments.addKey(keys.named(key, partName)).addKey(keys.named(key, Ruling.NOTES));
+    }
+
+    void send(TakeCall call) {
+        office.caller().watch(call);
+        call.send(now());
+    }
+
+    /** Whether the whole script has to be asked. */
+    boolean isUnusual(String key) {
+        return office.unusual().isMarked(key) && office.unusual().isUnusual(key, now());
+    }
+
+    void ask(TakeAsk ask) {
+        TakePipe pipe = onlyPipe;
+        if (pipe == null) {
+            int slot = SlotHash.getSlot(office.keys().named(ask.key()));
+            pipe = bySlot.computeIfAbsent(slot, first -> pipe(1));
+        }
+        pipe.ask(ask);
+    }
+
+    private TakePipe pipe(int callsUnderWay) {
+        return new TakePipe(this, callsUnderWay, TakePipe.MAX_ASKS);
+    }
+}

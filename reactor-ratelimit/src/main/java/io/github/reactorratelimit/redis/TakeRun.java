@@ -1,0 +1,33 @@
+package io.github.reactorratelimit.redis;
+
+/** Takes of as many permits of one key each, in arrival order. */
+final class TakeRun {
+
+    private final TakeAsk first;
+    private TakeAsk last;
+    private int count = 1;
+
+    TakeRun(TakeAsk first) {
+        this.first = first;
+        this.last = first;
+    }
+
+    TakeAsk first() {
+        return first;
+    }
+
+    int count() {
+        return count;
+    }
+
+    /** Whether an ask for the key may go on with this run. */
+    boolean takes(TakeAsk ask) {
+        return ask.permits() == first.permits();
+    }
+
+    void add(TakeAsk ask) {
+        last.followBy(ask);
+        last = ask;
+        count++;
+    }
+}

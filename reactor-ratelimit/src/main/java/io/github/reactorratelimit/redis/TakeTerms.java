@@ -1,0 +1,60 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.Rate;
+import io.github.reactorratelimit.algorithm.Tick;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GCRA or token bucket that is full when a key is new, as takes.lua knows it. Works out of the parts that a key owes what the
+ * script does not say of each take; all of them are whole numbers below 2^53. Twin of BucketMeter.java: change both, or neither.
+ *
+ * @param policy the policy
+ * @param partsPerTick parts that flow back in a microsecond
+ * @param partsPerPermit parts that a permit costs
+ * @param mostParts the most that a key can owe
+ */
+record TakeTerms(RateLimitPolicy policy, long partsPerTick, long partsPerPermit, long mostParts) {
+
+    /** Null if the policy is none of these. */
+    static @Nullable TakeTerms of(RateLimitPolicy policy) {
+        boolean metered = policy instanceof Gcra
+                || (policy instanceof TokenBucket bucket && bucket.style() != TokenBucket.Refill.STEPWISE);
+        if (!metered) {
+            return null;
+        }
+        Rate rate = Rate.of(policy, Tick.MICROSECOND);
+        return rate.missingParts() == 0
+                ? new TakeTerms(
+                        policy, rate.partsPerTick(), rate.partsPerPermit(), policy.capacity() * rate.partsPerPermit())
+                : null;
+    }
+
+    long cost(long permits) {
+        return permits * partsPerPermit;
+    }
+
+    /** A take that was allowed; {@code owedParts} after it. */
+    Decision allow(Object owner, String key, long permits, long owedParts, long nowMicros) {
+        return Decision.allow(policy, quota(owedParts), new Debit(owner, key, policy, permits, nowMicros));
+    }
+
+    /** A take that was denied; {@code owedParts} is what stood in its way. */
+    Decision deny(long permits, long owedParts) {
+        long excess = owedParts + cost(permits) - mostParts;
+        return Decision.deny(policy, permits, quota(owedParts), nanos(excess));
+    }
+
+    private Decision.Quota quota(long owedParts) {
+        return new Decision.Quota(policy.capacity(), (mostParts - owedParts) / partsPerPermit, nanos(owedParts));
+    }
+
+    /** Rounded up to whole ticks: a tick too early is a tick too lax. */
+    private long nanos(long parts) {
+        return Tick.MICROSECOND.toNanos(parts == 0 ? 0 : (parts - 1) / partsPerTick + 1);
+    }
+}

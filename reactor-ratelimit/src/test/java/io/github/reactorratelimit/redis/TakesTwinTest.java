@@ -1,0 +1,152 @@
+package io.github.reactorratelimit.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Seeds;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The short script for many keys against the whole script for one, at the same times: what they decide and what they store. */
+@ExtendWith(RedisExtension.class)
+class TakesTwinTest {
+
+    private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
+    private static final int HISTORIES = FULL ? 400 : 20;
+    private static final int CALLS = 40;
+    private static final int KEYS = 5;
+    private static final long START = 1_758_000_000_123_456L;
+
+    private final StatefulRedisConnection<String, String> connection;
+    private int denied;
+    private int decided;
+
+    TakesTwinTest(Standalone redis) {
+        connection = redis.connect();
+    }
+
+    @AfterEach
+    void close() {
+        connection.close();
+    }
+
+    /** So slow that nothing expires while the test runs, at times that have nothing to do with the server's. */
+    private static RateLimitPolicy policy(SplittableRandom random) {
+        long burst = 1 + random.nextLong(50);
+        Duration period = Duration.ofHours(24).plusNanos(1_000 * random.nextLong(1_000_000_000L));
+        long permits = 1 + random.nextLong(40);
+        return random.nextBoolean() ? new Gcra(permits, period, burst) : new TokenBucket(burst, permits, period);
+    }
+
+    private record Run(int key, long permits, int count) {}
+
+    @Test
+    void shortScriptDecidesAndStoresAsTheWholeOneDoes() {
+        long seed = Seeds.of("takes");
+        for (long i = 0; i < HISTORIES; i++) {
+            history(seed + i);
+        }
+        assertThat(denied).isGreaterThan(decided / 10);
+        assertThat(decided - denied).isGreaterThan(decided / 10);
+    }
+
+    private void history(long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        RateLimitPolicy policy = policy(random);
+        TakeTerms terms = Objects.requireNonNull(TakeTerms.of(policy));
+        long now = START;
+        for (int call = 0; call < CALLS; call++) {
+            now += random.nextInt(4) == 0 ? random.nextLong(200_000_000_000L) : random.nextLong(3);
+            List<Run> runs = new ArrayList<>();
+            for (int i = 0; i < 1 + random.nextInt(2 * KEYS); i++) {
+                long permits = 1 + random.nextLong(Math.min(4, policy.capacity()));
+                runs.add(new Run(random.nextInt(KEYS), permits, 1 + random.nextInt(6)));
+            }
+            compare("seed " + seed + ", " + policy + ", " + runs, seed, terms, now, runs);
+        }
+    }
+
+    private void compare(String what, long seed, TakeTerms terms, long now, List<Run> runs) {
+        List<Long> reply = takes(seed, terms, now, runs);
+        assertThat(reply).as(what).hasSize(1 + 2 * runs.size()).first().isEqualTo(now);
+        for (int i = 0; i < runs.size(); i++) {
+            Run run = runs.get(i);
+            List<Decision> expected = whole(seed, terms, now, run);
+            assertThat(answers(terms, run, reply.get(1 + 2 * i), reply.get(2 + 2 * i)))
+                    .as(what)
+                    .isEqualTo(expected.stream().map(Decision::toString).toList());
+            decided += run.count();
+            denied += (int) expected.stream().filter(d -> !d.allowed()).count();
+        }
+        for (int key = 0; key < KEYS; key++) {
+            assertThat(connection.sync().get(name("short", seed, key)))
+                    .as(what)
+                    .isEqualTo(connection.sync().get(name("whole", seed, key)));
+        }
+    }
+
+    private static List<String> answers(TakeTerms terms, Run run, long allowed, long owedAfterAll) {
+        long cost = terms.cost(run.permits());
+        List<String> answers = new ArrayList<>();
+        for (long i = 1; i <= run.count(); i++) {
+            Decision decision = i <= allowed
+                    ? terms.allow("owner", "k", run.permits(), owedAfterAll - (allowed - i) * cost, 0)
+                    : terms.deny(run.permits(), owedAfterAll);
+            answers.add(decision.toString());
+        }
+        return answers;
+    }
+
+    private List<Long> takes(long seed, TakeTerms terms, long now, List<Run> runs) {
+        List<String> keys = new ArrayList<>();
+        List<String> arguments = new ArrayList<>();
+        arguments.add(Long.toString(now));
+        arguments.add(Long.toString(terms.partsPerTick()));
+        arguments.add(Long.toString(terms.mostParts()));
+        for (Run run : runs) {
+            keys.add(name("short", seed, run.key()));
+            keys.add(name("notes", seed, run.key()));
+            arguments.add(Long.toString(terms.cost(run.permits())));
+            arguments.add(Integer.toString(run.count()));
+        }
+        return connection
+                .sync()
+                .eval(
+                        RedisScript.takes().text(),
+                        ScriptOutputType.MULTI,
+                        keys.toArray(String[]::new),
+                        arguments.toArray(String[]::new));
+    }
+
+    private List<Decision> whole(long seed, TakeTerms terms, long now, Run run) {
+        PolicyArguments policy = PolicyArguments.of(terms.policy(), START);
+        List<Ask> asks = Collections.nCopies(run.count(), Ask.take(run.permits()));
+        String[] keys = {name("whole", seed, run.key())};
+        List<Object> reply = connection
+                .sync()
+                .eval(policy.script().text(), ScriptOutputType.MULTI, keys, ScriptArguments.at(now, policy, asks));
+        ScriptReply parsed = ScriptReply.parse(reply, asks, 1);
+        return parsed.answers().stream()
+                .map(answer ->
+                        RedisCalls.decision("owner", "k", asks.get(0), new Answered(answer, parsed.key(), policy)))
+                .toList();
+    }
+
+    private static String name(String kind, long seed, int key) {
+        return "{takes" + seed + "}" + kind + key;
+    }
+}
