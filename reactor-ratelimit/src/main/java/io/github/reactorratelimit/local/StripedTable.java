@@ -247,6 +247,9 @@ final class StripedTable extends KeyTable {
 
     @Override
     long tryDebitUpTo(String key, long at, long permits, long most) {
+        if (isHot(key)) {
+            return tryDebit(key, at, permits) == 0 ? 1 : 0;
+        }
         for (; ; ) {
             HotKey seen = cool(key, at);
             long times = table.tryDebitUpTo(key, at, permits, most);

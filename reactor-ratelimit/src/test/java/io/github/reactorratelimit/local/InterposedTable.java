@@ -66,6 +66,14 @@ final class InterposedTable extends KeyTable {
     }
 
     @Override
+    long tryDebitUpTo(String key, long at, long permits, long most) {
+        interposeBefore();
+        long times = table.tryDebitUpTo(key, at, permits, most);
+        interposeAfter();
+        return times;
+    }
+
+    @Override
     long settle(String key, long at, long reserve, long back) {
         return table.settle(key, at, reserve, back);
     }

@@ -21,8 +21,9 @@ record LoadResult(
 
     /** Ours must answer everything; where a peer does not, the table says so. */
     Sample sample(Entrant entrant) {
-        Sample sample =
-                Sample.of(decisionsPerSecond, bytesPerDecision).with(P50, p50Micros).with(P99, p99Micros);
+        Sample sample = Sample.of(decisionsPerSecond, bytesPerDecision)
+                .with(P50, p50Micros)
+                .with(P99, p99Micros);
         return withUnanswered(entrant, sample, unanswered);
     }
 

@@ -71,7 +71,8 @@ final class Svg {
                         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\""
                                 + " height=\"%.0f\" role=\"img\">%n<title>%s</title>%n",
                         width, height, width, height, escaped(title))
-                + "<style>\n" + STYLE + "</style>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n" + shapes + "</svg>\n";
+                + "<style>\n" + STYLE + "</style>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n" + shapes
+                + "</svg>\n";
     }
 
     private static String format(String pattern, Object... arguments) {
