@@ -27,6 +27,7 @@ final class Load {
 
     private final Target target;
     private final int keys;
+    private final boolean alwaysMove;
     private final Lane[] lanes;
     private final Queue<Lane> moved = new ConcurrentLinkedQueue<>();
     private final CountDownLatch running;
@@ -39,6 +40,15 @@ final class Load {
     private volatile boolean abandoned;
 
     Load(Target target, int keys, int inFlight) {
+        this(target, keys, inFlight, false);
+    }
+
+    /**
+     * @param alwaysMove whether all asks are made by the thread of the load. Bucket4j recurses as long as it can answer without a call
+     *     what is asked while it answers, until the stack is full
+     */
+    Load(Target target, int keys, int inFlight, boolean alwaysMove) {
+        this.alwaysMove = alwaysMove;
         this.target = target;
         this.keys = keys;
         this.lanes = IntStream.range(0, inFlight)
@@ -116,7 +126,7 @@ final class Load {
     void answeredLater(Lane lane) {
         if (ending) {
             running.countDown();
-        } else if (lane.ask()) {
+        } else if (alwaysMove || lane.ask()) {
             moved.add(lane);
             if (idle) {
                 LockSupport.unpark(thread);

@@ -25,8 +25,8 @@ final class TwoInstances implements Scenario {
             LoadTimes times =
                     new LoadTimes(Duration.ZERO, LoadTimes.of(form, false).measured());
             long startNanos = System.nanoTime();
-            Load ofOne = new Load(one, 1, IN_FLIGHT_OF_EACH);
-            Load ofOther = new Load(other, 1, IN_FLIGHT_OF_EACH);
+            Load ofOne = new Load(one, 1, IN_FLIGHT_OF_EACH, true);
+            Load ofOther = new Load(other, 1, IN_FLIGHT_OF_EACH, true);
             CompletableFuture<LoadResult> otherDone = CompletableFuture.supplyAsync(() -> run(ofOther, times));
             long unanswered = run(ofOne, times).unanswered() + otherDone.join().unanswered();
             Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
