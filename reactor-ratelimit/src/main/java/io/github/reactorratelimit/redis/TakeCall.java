@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Decision;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.protocol.CommandArgs;
@@ -63,7 +64,7 @@ final class TakeCall implements Deadlines.Watched {
         TakePipes pipes = pipe.pipes();
         LongsOutput output = new LongsOutput(pipes.codec());
         try {
-            var sent = pipes.commands().dispatch(type, output, arguments(script));
+            RedisFuture<?> sent = pipes.commands().dispatch(type, output, arguments(script));
             command = sent;
             if (over.get()) {
                 sent.cancel(true);
