@@ -196,13 +196,16 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    void reset(String key, long now) {
+    void reset(String key, LongSupplier clock) {
         if (inFlight) {
             return;
         }
+        long now = clock.getAsLong();
         for (Cell own = ownToReset(key, now); own != null; own = ownToReset(key, now)) {
             resets.record(key, now);
             if (own.kill()) {
+                // Debits since the first reading died too.
+                resets.record(key, clock.getAsLong());
                 slots.replace(key, own, pristine.copy());
                 sweeper.wake();
                 return;

@@ -129,9 +129,9 @@ abstract class KeyTable {
      * room; if not, nothing happens, because the others that share the cell must not gain. Of no effect on
      * a concurrency limit: its permits are not spent but in use, and come back by refund.
      *
-     * @param now debits up to this time are not refundable any more
+     * @param clock debits up to its reading when the state is gone are not refundable any more
      */
-    abstract void reset(String key, long now);
+    abstract void reset(String key, LongSupplier clock);
 
     /** What lies ahead of the key; a key that is not in the table does not enter it. */
     abstract Projection<?> projection(String key, long now);

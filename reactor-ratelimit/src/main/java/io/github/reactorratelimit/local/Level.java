@@ -152,7 +152,7 @@ final class Level {
                 return found == LEFT ? LEFT : OPEN;
             }
             if (isOf(slot, seen, key, hash, left)) {
-                found = look(slot);
+                found = look(slot, found);
                 if (found >= 0) {
                     return found;
                 }
@@ -173,11 +173,14 @@ final class Level {
             if (seen == SEALED) {
                 return found;
             }
-            if (seen == hash && KEYS.compareAndSet(keys, slot, null, key)) {
+            if (seen == hash && KEYS.compareAndSet(keys, slot, null, found == LEFT ? NOBODY : key)) {
+                if (found == LEFT) {
+                    continue;
+                }
                 return slot + TAKEN;
             }
             if (isOf(slot, seen, key, hash, left)) {
-                found = look(slot);
+                found = look(slot, found);
                 if (found >= 0) {
                     return found;
                 }
@@ -207,7 +210,7 @@ final class Level {
                 continue;
             }
             if (isOf(slot, seen, key, hash, false)) {
-                found = look(slot);
+                found = look(slot, found);
                 if (found >= 0) {
                     return found;
                 }
@@ -246,6 +249,11 @@ final class Level {
     private boolean holds(int slot, String key) {
         Object held = KEYS.getAcquire(keys, slot);
         return held == key || key.equals(held);
+    }
+
+    /** What a slot of the key tells, after {@code found}: once the key has left, it had no later life here. */
+    private int look(int slot, int found) {
+        return found == LEFT ? LEFT : look(slot);
     }
 
     private int look(int slot) {

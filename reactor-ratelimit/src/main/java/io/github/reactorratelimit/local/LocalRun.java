@@ -5,6 +5,7 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.SlidingWindowLog;
 
 /**
  * Takes permits for several elements by one look at the clock and one CAS, and why that is not laxer than
@@ -58,11 +59,13 @@ final class LocalRun implements PermitRun {
         this.longest = Math.max(1, Math.min(LONGEST, policy.capacity() / SHARE / permits));
     }
 
-    /** A leaky bucket spaces its permits, a concurrency limit wants them back one by one. */
+    /** A leaky bucket spaces its permits, a log is there to be exact, a concurrency limit wants its permits back one by one. */
     static boolean isPossible(RateLimitPolicy policy) {
         return policy instanceof CompositePolicy composite
                 ? composite.parts().stream().allMatch(LocalRun::isPossible)
-                : !(policy instanceof LeakyBucket || policy instanceof ConcurrencyLimit);
+                : !(policy instanceof LeakyBucket
+                        || policy instanceof SlidingWindowLog
+                        || policy instanceof ConcurrencyLimit);
     }
 
     @Override

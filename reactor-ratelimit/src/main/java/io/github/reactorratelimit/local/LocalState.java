@@ -46,7 +46,8 @@ final class LocalState implements LimiterState {
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
-        return StripedTable.over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy, clock::now);
+        KeyTable table = KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+        return StripedTable.over(table, policy, clock::now, lines::permitsCameBack);
     }
 
     KeyTable table(RateLimitPolicy policy) {
@@ -178,7 +179,7 @@ final class LocalState implements LimiterState {
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return doing(() -> {
             KeyTable table = table(policy);
-            table.reset(key, clock.now());
+            table.reset(key, clock::now);
             pauses.end(key);
             lines.replan(key, new KeyDesk(key, policy, table));
         });
@@ -215,7 +216,7 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             Reading spent = table(from).read(key, now, 1);
-            table(from).reset(key, now);
+            table(from).reset(key, clock::now);
             table(to).charge(key, now, spent.limit() - spent.remaining());
             lines.replan(key, new KeyDesk(key, to, table(to)));
         });

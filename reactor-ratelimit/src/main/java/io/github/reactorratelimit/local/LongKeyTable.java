@@ -214,11 +214,14 @@ final class LongKeyTable extends KeyTable {
     }
 
     @Override
-    void reset(String key, long now) {
+    void reset(String key, LongSupplier clock) {
         int hash = levels.hash(key);
+        long now = clock.getAsLong();
         for (SlotWord own = ownToReset(key, hash, now); own != null; own = ownToReset(key, hash, now)) {
             resets.record(key, now);
             if (own.kill()) {
+                // Debits since the first reading died too.
+                resets.record(key, clock.getAsLong());
                 beginAfresh(key, hash);
                 sweeper.wake();
                 return;

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -46,9 +47,10 @@ import java.util.function.LongSupplier;
  * reserve. Else it is made again, the hot way; the first one stays: one may count twice, which is stricter.
  *
  * <p><b>Nobody is denied for what is in a stripe.</b> When a batch more would leave little, the key is
- * closed, well before it has nothing left. Every other use of the key closes it first: what a decision
+ * closed, well before it has nothing left. Every other use of the key closes it first, so that what a decision
  * reports, waiters and resets are exact. One thread closes, the others do not wait for it: they debit with the
- * reserve. Who asks for the last permits at that very moment may be denied too early. So may be who asks for more than
+ * reserve, and what they report is off by as much; those who began to wait meanwhile are told when permits are back.
+ * Who asks for the last permits at that very moment may be denied too early. So may be who asks for more than
  * all but H at the moment of opening; and a key that was left alone while it was hot has all but H at once, not
  * all, when it comes back, until it is closed.
  */
@@ -71,24 +73,32 @@ final class StripedTable extends KeyTable {
 
     private final KeyTable table;
     private final LongSupplier clock;
+    private final Consumer<String> cameBack;
     private final int stripes;
     private final long batch;
     private final long reserve;
     private final HotKeys hotKeys = new HotKeys();
 
-    StripedTable(KeyTable table, LongSupplier clock, int stripes, long batch) {
+    StripedTable(KeyTable table, LongSupplier clock, Consumer<String> cameBack, int stripes, long batch) {
         this.table = table;
         this.clock = clock;
+        this.cameBack = cameBack;
         this.stripes = stripes;
         this.batch = batch;
         this.reserve = stripes * batch;
     }
 
-    /** The table with stripes for its hot keys, or just the table if the policy is not for that. */
-    static KeyTable over(KeyTable table, RateLimitPolicy policy, LongSupplier clock) {
+    /**
+     * The table with stripes for its hot keys, or just the table if the policy is not for that.
+     *
+     * @param cameBack told of keys whose permits came back from stripes: somebody may wait for them
+     */
+    static KeyTable over(KeyTable table, RateLimitPolicy policy, LongSupplier clock, Consumer<String> cameBack) {
         int stripes = stripes(Runtime.getRuntime().availableProcessors());
         long batch = Math.min(MAX_BATCH, policy.capacity() / RESERVES_PER_CAPACITY / stripes);
-        return isContinuous(policy) && batch >= MIN_BATCH ? new StripedTable(table, clock, stripes, batch) : table;
+        return isContinuous(policy) && batch >= MIN_BATCH
+                ? new StripedTable(table, clock, cameBack, stripes, batch)
+                : table;
     }
 
     private static boolean isContinuous(RateLimitPolicy policy) {
@@ -162,6 +172,7 @@ final class StripedTable extends KeyTable {
         hot.noteFilled(now);
         if (!hot.unmark(stripe, left, left + batch - permits)) {
             table.refund(key, clock, now, batch - permits);
+            cameBack.accept(key);
         }
         return true;
     }
@@ -215,6 +226,9 @@ final class StripedTable extends KeyTable {
         long back = hot.shut();
         table.settle(hot.key(), clock.getAsLong(), reserve, back);
         hot.closed();
+        if (back > 0) {
+            cameBack.accept(hot.key());
+        }
         return true;
     }
 
@@ -275,7 +289,7 @@ final class StripedTable extends KeyTable {
     }
 
     @Override
-    void reset(String key, long now) {
+    void reset(String key, LongSupplier now) {
         cool(key);
         table.reset(key, now);
     }

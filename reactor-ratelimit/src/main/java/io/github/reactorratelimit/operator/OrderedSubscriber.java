@@ -53,6 +53,9 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
     /** Written before HOLDING is entered; from then on it belongs to whoever leaves it. */
     private @Nullable T held;
 
+    /** Polled by whoever requests or brings an answer: no code of the user's may run there that expects one thread. */
+    private static final int POLLED = Fuseable.SYNC | Fuseable.THREAD_BARRIER;
+
     /** The turn of the held element; written before HOLDING is entered. */
     private @Nullable Turn<Decision> turn;
 
@@ -66,7 +69,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
     @Override
     @SuppressWarnings("unchecked")
     Subscription subscriptionOver(Subscription s) {
-        if (s instanceof Fuseable.QueueSubscription<?> queue && queue.requestFusion(Fuseable.SYNC) == Fuseable.SYNC) {
+        if (s instanceof Fuseable.QueueSubscription<?> queue && queue.requestFusion(POLLED) == Fuseable.SYNC) {
             return new PolledElements<>(actual, asking, denial, (Fuseable.QueueSubscription<T>) queue);
         }
         return this;

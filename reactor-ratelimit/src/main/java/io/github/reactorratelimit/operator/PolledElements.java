@@ -12,8 +12,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
- * Limits the elements of a source that can be polled (synchronous fusion): a range, a collection, a
- * generator, and what is mapped or filtered of them.
+ * Limits the elements of a source that can be polled (synchronous fusion): a range, an array, a
+ * collection. Not what runs code of the user: it is polled on any thread.
  *
  * <p>Requests, answers of the limiter and the cancel come on any thread. Whoever raises {@code rounds} from
  * 0 works until it is 0 again: only that thread polls, signals downstream and touches what is not volatile;
@@ -65,7 +65,9 @@ final class PolledElements<T> extends ElementSubscription<T> {
     public void cancel() {
         if (!cancelled) {
             cancelled = true;
-            queue.cancel();
+            if (!ended) {
+                queue.cancel();
+            }
             work();
         }
     }
@@ -85,7 +87,7 @@ final class PolledElements<T> extends ElementSubscription<T> {
     }
 
     private void work() {
-        if (rounds.getAndIncrement() != 0) {
+        if (rounds.getAndUpdate(PolledElements::oneMore) != 0) {
             return;
         }
         int done = 1;
@@ -97,6 +99,11 @@ final class PolledElements<T> extends ElementSubscription<T> {
             }
             done = rounds.addAndGet(-done);
         } while (done != 0);
+    }
+
+    /** Requests from within {@code onNext} add up as long as elements come without a pause. */
+    private static int oneMore(int rounds) {
+        return rounds == Integer.MAX_VALUE ? rounds : rounds + 1;
     }
 
     private void leave() {

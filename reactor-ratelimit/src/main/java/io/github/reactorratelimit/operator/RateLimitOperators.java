@@ -26,7 +26,7 @@ import reactor.core.publisher.Mono;
  * not subscribed before it is allowed. A Mono yields a Mono, anything else a Flux. {@code ParallelFlux}
  * is not supported: limit before {@code parallel()} or after {@code sequential()}.
  *
- * <p>A Flux whose source can be polled (a range, a collection, a generator, mapped or filtered) may take
+ * <p>A Flux whose source can be polled (a range, an array, a collection) may take
  * permits for at most 64 elements that it can deliver now in one step, and no more than a sixteenth of the
  * policy's capacity, and gives back what it did not use. If downstream, after taking each element in less than
  * a microsecond, comes to a halt midway, the rest, at most 63, leave later than they were counted. {@code

@@ -94,8 +94,8 @@ final class InterposedTable extends KeyTable {
     }
 
     @Override
-    void reset(String key, long now) {
-        table.reset(key, now);
+    void reset(String key, LongSupplier clock) {
+        table.reset(key, clock);
     }
 
     @Override

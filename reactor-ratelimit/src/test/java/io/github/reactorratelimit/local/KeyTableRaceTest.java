@@ -51,12 +51,12 @@ class KeyTableRaceTest {
                 (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), 1)),
                 (lane, round) -> {
                     lane.table.tryDebit("other", start(round), 1);
-                    lane.table.reset("other", start(round));
+                    lane.table.reset("other", () -> start(round));
                 },
                 (lane, round) -> {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
-                    lane.table.reset(KEY, start(round));
+                    lane.table.reset(KEY, () -> start(round));
                     lane.table.tryDebit(KEY, start(round) + 1, 1);
                 });
         races.each((lane, rounds) -> assertThat(lane.table.size()).isOne());
@@ -70,7 +70,7 @@ class KeyTableRaceTest {
         races.run(
                 (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), 2)),
                 (lane, round) -> {
-                    lane.table.reset("other", start(round));
+                    lane.table.reset("other", () -> start(round));
                     lane.granted.addAndGet(debit(lane.table, start(round), 2));
                 },
                 (lane, round) -> {
@@ -92,7 +92,7 @@ class KeyTableRaceTest {
         TableRaces races = new TableRaces(policy, 2);
         races.run(
                 (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), BURST + 1)),
-                (lane, round) -> lane.table.reset(KEY, start(round)),
+                (lane, round) -> lane.table.reset(KEY, () -> start(round)),
                 (lane, round) -> {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(BURST, 2 * BURST);
@@ -108,7 +108,7 @@ class KeyTableRaceTest {
         races.run(
                 (lane, round) -> lane.table.refund(KEY, at(start(round) + 1), start(round), 2),
                 (lane, round) -> {
-                    lane.table.reset(KEY, start(round) + 1);
+                    lane.table.reset(KEY, () -> start(round) + 1);
                     lane.granted.addAndGet(debit(lane.table, start(round) + 1, BURST));
                 },
                 (lane, round) -> {
@@ -131,13 +131,13 @@ class KeyTableRaceTest {
                 },
                 (lane, round) -> {
                     lane.table.tryDebit("other", start(round), 1);
-                    lane.table.reset("other", start(round));
+                    lane.table.reset("other", () -> start(round));
                     lane.granted.addAndGet(debit(lane.table, start(round), 1));
                 },
                 (lane, round) -> {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
-                    lane.table.reset(KEY, start(round) + 1);
+                    lane.table.reset(KEY, () -> start(round) + 1);
                     lane.table.tryDebit(KEY, start(round) + 1, 2);
                 });
     }

@@ -49,7 +49,7 @@ class KeyTableTest {
             assertThat(looked.projection(KEY, 100).preview(100, 1)).isEqualTo(100);
         }
         looked.refund(KEY, at(100), 100, 1);
-        looked.reset(KEY, 100);
+        looked.reset(KEY, () -> 100);
         assertThat(looked.size()).isZero();
         assertThat(looked.debit(KEY, 100, 1).allowed()).isTrue();
         assertThat(looked.size()).isOne();
@@ -121,7 +121,7 @@ class KeyTableTest {
     @Test
     void resetForgetsWhatWasSpent() {
         table.tryDebit(KEY, 0, 5);
-        table.reset(KEY, 1);
+        table.reset(KEY, () -> 1);
         assertThat(table.tryDebit(KEY, 1, 5)).isZero();
         assertThat(table.size()).isOne();
     }
@@ -129,7 +129,7 @@ class KeyTableTest {
     @Test
     void debitFromBeforeTheResetIsNotRefunded() {
         table.tryDebit(KEY, 0, 2);
-        table.reset(KEY, 1);
+        table.reset(KEY, () -> 1);
         table.tryDebit(KEY, 2, 5);
         table.refund(KEY, at(2), 0, 2);
         assertThat(table.read(KEY, 2, 1).remaining()).isZero();
@@ -140,7 +140,7 @@ class KeyTableTest {
     @Test
     void debitFromTheTickOfTheResetIsNotRefunded() {
         table.tryDebit(KEY, 1, 2);
-        table.reset(KEY, 1);
+        table.reset(KEY, () -> 1);
         table.tryDebit(KEY, 1, 5);
         table.refund(KEY, at(1), 1, 2);
         assertThat(table.read(KEY, 1, 1).remaining()).isZero();
@@ -217,10 +217,10 @@ class KeyTableTest {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
         small.tryDebit(OTHER, 0, 5);
         small.tryDebit(KEY, 0, 5);
-        small.reset(KEY, 1);
+        small.reset(KEY, () -> 1);
         assertThat(small.waitTicks(KEY, 1, 1)).as("no room").isEqualTo(9);
-        small.reset(OTHER, 1);
-        small.reset(KEY, 1);
+        small.reset(OTHER, () -> 1);
+        small.reset(KEY, () -> 1);
         assertThat(small.tryDebit(KEY, 1, 5)).as("room").isZero();
         assertThat(small.size()).isOne();
     }
@@ -283,7 +283,7 @@ class KeyTableTest {
     void permitsInFlightAreNeitherResetNorCharged() {
         KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
         small.tryDebit(KEY, 0, 2);
-        small.reset(KEY, 1);
+        small.reset(KEY, () -> 1);
         small.charge(KEY, 1, 1);
         assertThat(small.read(KEY, 1, 1).remaining()).isOne();
     }

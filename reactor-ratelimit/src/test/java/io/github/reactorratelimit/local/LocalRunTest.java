@@ -41,10 +41,10 @@ class LocalRunTest {
                 TokenBucket.of(CAPACITY, ofSeconds(60)).stepwise(),
                 Gcra.perSecond(1).withBurst(CAPACITY),
                 FixedWindow.of(CAPACITY, ofSeconds(60)),
-                SlidingWindowLog.of(CAPACITY, ofSeconds(60)),
                 SlidingWindowCounter.of(CAPACITY, ofSeconds(60)),
                 Policies.all(
-                        TokenBucket.perSecond(1).withBurst(CAPACITY), SlidingWindowLog.of(CAPACITY, ofSeconds(60))));
+                        TokenBucket.perSecond(1).withBurst(CAPACITY),
+                        SlidingWindowCounter.of(CAPACITY, ofSeconds(60))));
     }
 
     private long spent() {
@@ -146,6 +146,15 @@ class LocalRunTest {
         limiter = limiter(leaky);
         assertThat(limiter.run("key", 1)).isNotInstanceOf(LocalRun.class);
         limiter = limiter(Policies.all(TokenBucket.perSecond(CAPACITY), leaky));
+        assertThat(limiter.run("key", 1)).isNotInstanceOf(LocalRun.class);
+    }
+
+    @Test
+    void logTakesNothingAhead() {
+        SlidingWindowLog log = SlidingWindowLog.of(CAPACITY, ofSeconds(60));
+        limiter = limiter(log);
+        assertThat(spentAfterEach(limiter.run("key", 1), 8, 1_000)).containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
+        limiter = limiter(Policies.all(TokenBucket.perSecond(CAPACITY), log));
         assertThat(limiter.run("key", 1)).isNotInstanceOf(LocalRun.class);
     }
 

@@ -50,7 +50,7 @@ class LongKeyTableRaceTest {
         for (int i = 0; i < OTHERS; i++) {
             String other = prefix + era(round) + '-' + i;
             lane.table.tryDebit(other, start(round), 1);
-            lane.table.reset(other, start(round));
+            lane.table.reset(other, () -> start(round));
         }
     }
 
@@ -143,7 +143,7 @@ class LongKeyTableRaceTest {
                     for (int i = 0; i < OTHERS; i++) {
                         assertThat(debit(lane.table, KEY, start(round), BURST + 1))
                                 .isEqualTo(BURST);
-                        lane.table.reset(KEY, start(round));
+                        lane.table.reset(KEY, () -> start(round));
                     }
                 },
                 OTHERS_ENTER,
@@ -166,7 +166,7 @@ class LongKeyTableRaceTest {
                 },
                 (lane, round) -> {
                     enterOthers(lane, "right", round);
-                    lane.table.reset(KEY, start(round) + 1);
+                    lane.table.reset(KEY, () -> start(round) + 1);
                     lane.granted.addAndGet(debit(lane.table, KEY, start(round) + 1, BURST));
                 },
                 (lane, round) -> {

@@ -93,7 +93,7 @@ class LongKeyTableTest {
                 int key = random.nextInt(KEYS);
                 int dice = random.nextInt(20);
                 if (dice == 0) {
-                    table.reset("key" + key, now);
+                    table.reset("key" + key, () -> now);
                     states.set(key, alone.fresh());
                 } else if (dice == 1) {
                     assertThat(table.read("key" + key, now, 1)).isEqualTo(alone.read(states.get(key), now, 1));
@@ -193,7 +193,8 @@ class LongKeyTableTest {
         LongKeyTable table = table(gcra(NEVER_REFILLED, BURST), 10);
         for (int i = 0; i < 10_000; i++) {
             assertThat(table.tryDebit(KEY, i, BURST)).isZero();
-            table.reset(KEY, i);
+            long at = i;
+            table.reset(KEY, () -> at);
         }
         assertThat(table.size()).isOne();
         assertThat(slots(table)).isLessThanOrEqualTo(2 * 52);

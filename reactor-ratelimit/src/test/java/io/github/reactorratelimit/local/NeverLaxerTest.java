@@ -89,7 +89,7 @@ class NeverLaxerTest {
                 if (dice < 3) {
                     refund(key);
                 } else if (dice == 3 && !(alone.policy() instanceof ConcurrencyLimit)) {
-                    table.reset("key" + key, now);
+                    table.reset("key" + key, () -> now);
                     states.set(key, alone.fresh());
                     taken.get(key).clear();
                 } else {

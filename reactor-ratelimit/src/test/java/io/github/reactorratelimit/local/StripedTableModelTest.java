@@ -83,7 +83,7 @@ class StripedTableModelTest {
             this.alone = alone;
             this.random = random;
             this.state = alone.fresh();
-            this.table = new StripedTable(Tables.of(alone.policy(), 10), () -> now, STRIPES, BATCH);
+            this.table = new StripedTable(Tables.of(alone.policy(), 10), () -> now, key -> {}, STRIPES, BATCH);
         }
 
         long run() throws Exception {
@@ -144,7 +144,7 @@ class StripedTableModelTest {
         }
 
         private void reset() {
-            table.reset(KEY, now);
+            table.reset(KEY, () -> now);
             state = alone.fresh();
             refundable.clear();
         }

@@ -31,7 +31,7 @@ class StripedTableRaceTest {
     private final List<Throwable> failures = new ArrayList<>();
 
     private static StripedTable table(long burst, LongSupplier clock) {
-        return new StripedTable(Tables.of(gcra(INTERVAL, burst), 10), clock, STRIPES, BATCH);
+        return new StripedTable(Tables.of(gcra(INTERVAL, burst), 10), clock, key -> {}, STRIPES, BATCH);
     }
 
     private static boolean take(KeyTable table, long at, long permits) {

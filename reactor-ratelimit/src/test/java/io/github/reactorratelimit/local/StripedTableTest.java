@@ -11,6 +11,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.TokenBucket;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,8 @@ class StripedTableTest {
     private long now;
     private Runnable whenClockIsRead = () -> {};
     private final InterposedTable inner = new InterposedTable(Tables.of(gcra(INTERVAL, BURST), 10));
-    private final StripedTable table = new StripedTable(inner, this::readClock, STRIPES, BATCH);
+    private final List<String> cameBack = new ArrayList<>();
+    private final StripedTable table = new StripedTable(inner, this::readClock, cameBack::add, STRIPES, BATCH);
 
     private long readClock() {
         Runnable once = whenClockIsRead;
@@ -124,13 +126,42 @@ class StripedTableTest {
     }
 
     @Test
+    void whatComesBackFromStripesIsTold() {
+        table.open(KEY);
+        take(3);
+        assertThat(cameBack).isEmpty();
+        remaining();
+        assertThat(cameBack).containsExactly(KEY);
+    }
+
+    @Test
+    void keysTakenAheadAreTakenOneByOneWhileHot() {
+        table.open(KEY);
+        assertThat(table.tryDebitUpTo(KEY, now, 2, 10)).isEqualTo(1);
+        assertThat(table.isHot(KEY)).isTrue();
+        assertThat(remaining()).isEqualTo(BURST - 2);
+        assertThat(table.tryDebitUpTo(KEY, now, 2, 10)).isEqualTo(10);
+        assertThat(remaining()).isEqualTo(BURST - 22);
+    }
+
+    @Test
+    void takingAheadThatMissedTheOpeningIsMadeAgain() {
+        inner.beforeDebit(() -> {
+            now += LATER;
+            table.open(KEY);
+        });
+        assertThat(table.tryDebitUpTo(KEY, now + LATER, 1, BURST)).isPositive();
+        assertThat(takeAll()).isLessThanOrEqualTo(BURST - 1);
+    }
+
+    @Test
     void chargeAndResetAreExact() {
         table.open(KEY);
         take(3);
         table.charge(KEY, now, 10);
         assertThat(remaining()).isEqualTo(BURST - 13);
         table.open(KEY);
-        table.reset(KEY, now);
+        table.reset(KEY, () -> now);
         assertThat(remaining()).isEqualTo(BURST);
         assertThat(takeAll()).isEqualTo(BURST);
     }
@@ -288,7 +319,7 @@ class StripedTableTest {
     @Test
     void keyWithoutAStateOfItsOwnIsNotHotForLong() {
         KeyTable full = KeyTable.of(gcra(INTERVAL, BURST), Tables.CLOCK, 1, 1);
-        StripedTable striped = new StripedTable(full, () -> now, STRIPES, BATCH);
+        StripedTable striped = new StripedTable(full, () -> now, key -> {}, STRIPES, BATCH);
         striped.tryDebit("other", now, 1);
         long taken = striped.tryDebit(KEY, now, 3) == 0 ? 3 : 0;
         striped.open(KEY);
@@ -313,13 +344,13 @@ class StripedTableTest {
     @MethodSource("policiesWithoutStripes")
     void policyThatIsNotForStripesHasNone(RateLimitPolicy policy) {
         KeyTable plain = Tables.of(policy, 10);
-        assertThat(StripedTable.over(plain, policy, () -> 0)).isSameAs(plain);
+        assertThat(StripedTable.over(plain, policy, () -> 0, key -> {})).isSameAs(plain);
     }
 
     @Test
     void largeBucketsHaveStripes() {
         for (RateLimitPolicy policy : List.of(gcra(INTERVAL, 1_000_000), TokenBucket.perSecond(1_000_000))) {
-            assertThat(StripedTable.over(Tables.of(policy, 10), policy, () -> 0))
+            assertThat(StripedTable.over(Tables.of(policy, 10), policy, () -> 0, key -> {}))
                     .isInstanceOf(StripedTable.class);
         }
     }
