@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An allowed decision carries the {@link Debit} that {@link RateLimiter#refund} gives back.
  */
-public final class Decision {
+public final class Decision implements Verdict {
 
     private final boolean allowed;
     private final RateLimitPolicy policy;

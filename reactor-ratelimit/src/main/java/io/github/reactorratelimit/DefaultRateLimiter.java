@@ -1,8 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import java.util.OptionalLong;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -19,12 +17,19 @@ final class DefaultRateLimiter implements RateLimiter {
     private final LimiterState state;
     private final @Nullable PolicyResolver resolver;
     private final RateLimitRecorder recorder;
+    private final Awaiting awaiting;
+
+    /** The most permits that can be had without a release; asking the policy costs more when there are many kinds. */
+    private final long plainCapacity;
 
     DefaultRateLimiter(LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver) {
         this.settings = settings;
         this.state = state;
         this.resolver = resolver;
         this.recorder = settings.recorder();
+        this.awaiting = new Awaiting(settings, state);
+        RateLimitPolicy own = settings.policy();
+        this.plainCapacity = own instanceof ConcurrencyLimit ? 0 : own.capacity();
     }
 
     @Override
@@ -49,12 +54,8 @@ final class DefaultRateLimiter implements RateLimiter {
     public boolean tryAcquireNow(String key, long permits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
-        if (policy == null || permits > policy.capacity()) {
-            return false;
-        }
-        refuseConcurrency(policy);
-        boolean allowed = state.tryAcquireNow(name, policy, permits);
+        RateLimitPolicy policy = policyNow(name, permits);
+        boolean allowed = policy != null && state.tryAcquireNow(name, policy, permits);
         if (allowed) {
             recorder.decided(true, permits);
         }
@@ -65,16 +66,26 @@ final class DefaultRateLimiter implements RateLimiter {
     public Verdict decideNow(String key, long permits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
-        if (policy == null || permits > policy.capacity()) {
-            return Verdict.UNKNOWN;
-        }
-        refuseConcurrency(policy);
-        Verdict verdict = state.decideNow(name, policy, permits);
+        RateLimitPolicy policy = policyNow(name, permits);
+        Verdict verdict = policy == null ? Verdict.UNKNOWN : state.decideNow(name, policy, permits);
         if (verdict != Verdict.UNKNOWN) {
             recorder.decided(verdict == Verdict.TAKEN, permits);
         }
         return verdict;
+    }
+
+    /** The key's policy; null if it is not known at once, or never gives so many permits. */
+    private @Nullable RateLimitPolicy policyNow(String name, long permits) {
+        return resolver == null && permits <= plainCapacity ? settings.policy() : unusualPolicyNow(name, permits);
+    }
+
+    private @Nullable RateLimitPolicy unusualPolicyNow(String name, long permits) {
+        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
+        if (policy == null || permits > policy.capacity()) {
+            return null;
+        }
+        refuseConcurrency(policy);
+        return policy;
     }
 
     /** With a policy per key each element looks for its own, which may change. */
@@ -95,63 +106,17 @@ final class DefaultRateLimiter implements RateLimiter {
         long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
         return resolver == null
                 ? plain(key, permits, (name, policy) -> await(name, policy, permits, maxWaitNanos))
-                : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::refuseConcurrency);
+                : lookUpAndAwait(resolver, key, permits, maxWait, DefaultRateLimiter::refuseConcurrency);
     }
 
     private Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return recorded(Mono.deferContextual(context -> awaitOrEvaluate(
-                key, policy, permits, Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context))))));
+        return recorded(awaiting.await(key, policy, permits, maxWaitNanos));
     }
 
-    private Mono<Decision> awaitOrEvaluate(String key, RateLimitPolicy policy, long permits, long waitNanos) {
-        return waitNanos <= 0 ? state.evaluate(key, policy, permits) : state.await(key, policy, permits, waitNanos);
-    }
-
-    /**
-     * Like {@link #await}, where the policy may have to be looked up first: that time counts towards the
-     * wait. Who does not want to wait at all, with a {@code maxWait} of zero, does wait for the policy, as
-     * in {@link #tryAcquire}: without it there is no answer.
-     */
     private Mono<Decision> lookUpAndAwait(
-            PolicyResolver policies, String key, long permits, long maxWaitNanos, Consumer<RateLimitPolicy> check) {
+            PolicyResolver policies, String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
         Checks.asked(permits);
-        String name = Keys.normalise(key);
-        return recorded(Mono.deferContextual(context -> {
-            long arrivedNanos = settings.scheduler().now(TimeUnit.NANOSECONDS);
-            long deadline = untilDeadline(RateLimitContext.deadlineNanos(context));
-            long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
-            return policies.resolveWithin(name, within).flatMap(found -> {
-                long left = leftOf(within, arrivedNanos);
-                if (found.isEmpty() || (within > 0 && left <= 0)) {
-                    return Mono.just(denyUnknown(permits));
-                }
-                RateLimitPolicy policy = found.get();
-                check.accept(policy);
-                return permits > policy.capacity()
-                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                        : awaitOrEvaluate(name, policy, permits, Math.min(left, maxWaitNanos));
-            });
-        }));
-    }
-
-    private long leftOf(long nanos, long sinceNanos) {
-        return nanos == LimiterState.UNBOUNDED
-                ? nanos
-                : nanos - (settings.scheduler().now(TimeUnit.NANOSECONDS) - sinceNanos);
-    }
-
-    /** Denied before the key's policy was known. */
-    private Decision denyUnknown(long permits) {
-        RateLimitPolicy own = settings.policy();
-        return Decision.deny(
-                own, permits, new Decision.Quota(own.capacity(), 0, Decision.Quota.UNKNOWN), Decision.Quota.UNKNOWN);
-    }
-
-    private long untilDeadline(OptionalLong deadlineNanos) {
-        if (deadlineNanos.isEmpty() || deadlineNanos.getAsLong() == Long.MAX_VALUE) {
-            return LimiterState.UNBOUNDED;
-        }
-        return deadlineNanos.getAsLong() - settings.scheduler().now(TimeUnit.NANOSECONDS);
+        return recorded(awaiting.lookUpAndAwait(policies, Keys.normalise(key), permits, maxWait, check));
     }
 
     @Override
@@ -194,7 +159,7 @@ final class DefaultRateLimiter implements RateLimiter {
                     requireConcurrency(policy);
                     return await(name, policy, permits, maxWaitNanos);
                 })
-                : lookUpAndAwait(resolver, key, permits, maxWaitNanos, DefaultRateLimiter::requireConcurrency);
+                : lookUpAndAwait(resolver, key, permits, maxWait, DefaultRateLimiter::requireConcurrency);
         return answer.handle((decision, sink) -> {
             if (decision.allowed()) {
                 sink.next(new HeldLease(

@@ -30,6 +30,14 @@ public interface LongAlgorithm {
     /** See {@link Algorithm#debit}. */
     long debit(long state, long now, long permits);
 
+    /**
+     * {@link #debit} where {@link #waitTicks} is 0, else {@link #RESERVED}: for those who need not know how
+     * long the wait would be, which may take a division.
+     */
+    default long take(long state, long now, long permits) {
+        return waitTicks(state, now, permits) == 0 ? debit(state, now, permits) : RESERVED;
+    }
+
     /** See {@link Algorithm#remaining}. */
     long remaining(long state, long now);
 

@@ -51,6 +51,12 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
     }
 
     @Override
+    public long take(long state, long now, long permits) {
+        long deficit = deficit(state, now);
+        return meter.excessParts(deficit, permits) > 0 ? RESERVED : pack(now, deficit + meter.costParts(permits));
+    }
+
+    @Override
     public long remaining(long state, long now) {
         return meter.remaining(deficit(state, now));
     }

@@ -79,7 +79,7 @@ final class HotKey {
     }
 
     boolean isFor(String asked) {
-        return key.equals(asked);
+        return stripes != 0 && key.equals(asked);
     }
 
     String key() {

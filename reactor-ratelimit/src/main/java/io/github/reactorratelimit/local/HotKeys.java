@@ -13,10 +13,18 @@ final class HotKeys {
 
     private final AtomicReferenceArray<HotKey> places = new AtomicReferenceArray<>(PLACES);
 
+    /** Whether a key ever became hot; set before the first does. */
+    private volatile boolean used;
+
     HotKeys() {
         for (int place = 0; place < PLACES; place++) {
             places.set(place, HotKey.none());
         }
+    }
+
+    /** Whether it is worth looking for permits that were prepaid. */
+    boolean mayHavePrepaid() {
+        return used;
     }
 
     /** What is in the key's place: perhaps another key, perhaps one that is hot no longer. */
@@ -26,6 +34,7 @@ final class HotKeys {
 
     boolean replace(HotKey seen, HotKey opening) {
         seen.link();
+        used = true;
         return places.compareAndSet(place(opening.key()), seen, opening);
     }
 

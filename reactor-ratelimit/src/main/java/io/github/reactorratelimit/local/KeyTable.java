@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
@@ -8,6 +9,7 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
@@ -57,6 +59,29 @@ abstract class KeyTable {
      * Allocates nothing for keys in the table where the state is a long.
      */
     abstract long tryDebit(String key, long at, long permits);
+
+    /** Whether {@link #tryDebit} took the permits, for those who need not know how long to wait. */
+    boolean tryTake(String key, long at, long permits) {
+        return tryDebit(key, at, permits) == 0;
+    }
+
+    /** Like {@link #tryDebit}: null if taken, else the denial. */
+    @Nullable
+    Decision takeOrDeny(String key, long at, long permits) {
+        if (tryDebit(key, at, permits) == 0) {
+            return null;
+        }
+        Reading reading = debit(key, at, permits);
+        return reading.allowed() ? null : denial(reading, permits);
+    }
+
+    static Decision denial(Reading reading, long permits) {
+        return Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
+    }
+
+    static Decision.Quota quota(Reading reading) {
+        return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks());
+    }
 
     /**
      * Takes {@code permits} as of {@code at} as often as they are there, at most {@code most} times, and

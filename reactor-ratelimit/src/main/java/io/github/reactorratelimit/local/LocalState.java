@@ -8,10 +8,7 @@ import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Verdict;
-import io.github.reactorratelimit.algorithm.Algorithm;
-import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.waiting.Desk;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
@@ -31,6 +28,7 @@ final class LocalState implements LimiterState {
     private final LocalClock clock;
     private final Pauses pauses = new Pauses();
     private final WaitLines lines;
+    private final RateLimitPolicy ownPolicy;
     private final KeyTable ownTable;
     private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
 
@@ -42,7 +40,8 @@ final class LocalState implements LimiterState {
         this.maxKeys = maxKeys;
         this.clock = new LocalClock(settings.scheduler());
         this.lines = new WaitLines(settings);
-        this.ownTable = newTable(settings.policy());
+        this.ownPolicy = settings.policy();
+        this.ownTable = newTable(ownPolicy);
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
@@ -51,7 +50,11 @@ final class LocalState implements LimiterState {
     }
 
     KeyTable table(RateLimitPolicy policy) {
-        if (policy == settings.policy() || policy.equals(settings.policy())) {
+        return policy == ownPolicy ? ownTable : otherTable(policy);
+    }
+
+    private KeyTable otherTable(RateLimitPolicy policy) {
+        if (policy.equals(ownPolicy)) {
             return ownTable;
         }
         KeyTable known = otherTables.get(policy);
@@ -67,15 +70,16 @@ final class LocalState implements LimiterState {
 
     @Override
     public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
-        if (lines.isClosed() || lines.hasWaiters(key)) {
+        if (!lines.isQuiet() && (lines.isClosed() || lines.hasWaiters(key))) {
             return false;
         }
         KeyTable table = table(policy);
-        if (pauses.endOf(key) == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
+        long pausedUntil = pauses.endOf(key);
+        if (pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return true;
         }
         long now = clock.now();
-        return !pauses.isPaused(key, now) && table.tryDebit(key, now, permits) == 0;
+        return now >= pausedUntil && table.tryTake(key, now, permits);
     }
 
     @Override
@@ -83,15 +87,18 @@ final class LocalState implements LimiterState {
         if (lines.isClosed()) {
             return Verdict.UNKNOWN;
         }
+        boolean inLine = !lines.isQuiet() && lines.hasWaiters(key);
         KeyTable table = table(policy);
-        long now = clock.now();
-        boolean inLine = pauses.isPaused(key, now) || lines.hasWaiters(key);
-        if (!inLine && table.tryDebit(key, now, permits) == 0) {
+        long pausedUntil = pauses.endOf(key);
+        if (!inLine && pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return Verdict.TAKEN;
         }
-        KeyDesk desk = new KeyDesk(key, policy, table);
-        Decision decision = inLine ? desk.denyInLine(now, permits) : desk.debit(now, permits);
-        return decision.allowed() ? Verdict.TAKEN : new Verdict.Denied(decision);
+        long now = clock.now();
+        if (inLine || now < pausedUntil) {
+            return new LocalDesk(this, key, policy).denyInLine(now, permits);
+        }
+        Decision denial = table.takeOrDeny(key, now, permits);
+        return denial == null ? Verdict.TAKEN : denial;
     }
 
     @Override
@@ -121,6 +128,19 @@ final class LocalState implements LimiterState {
         return clock.now();
     }
 
+    long pausedUntil(String key) {
+        return pauses.endOf(key);
+    }
+
+    boolean mustWait(String key, long now) {
+        return pauses.isPaused(key, now) || lines.hasWaiters(key);
+    }
+
+    /** See {@link WaitLines#grantedAt}. */
+    long grantedAt(String key, LocalDesk desk, long now, long permits) {
+        return lines.grantedAt(key, desk, now, permits);
+    }
+
     /** Whether nobody closed the limiter, paused or changed a key since {@link #changes()} was {@code seen}. */
     boolean isUnchangedSince(int seen) {
         return changes.get() == seen && !lines.isClosed();
@@ -133,23 +153,19 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
         return Mono.defer(() -> {
-            KeyDesk desk = new KeyDesk(key, policy, table(policy));
+            LocalDesk desk = new LocalDesk(this, key, policy);
             return lines.atOnce(desk, () -> desk.evaluate(permits));
         });
     }
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return Mono.defer(() -> lines.await(key, new KeyDesk(key, policy, table(policy)), permits, maxWaitNanos));
+        return Mono.defer(() -> lines.await(key, new LocalDesk(this, key, policy), permits, maxWaitNanos));
     }
 
     @Override
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> {
-            KeyDesk desk = new KeyDesk(key, policy, table(policy));
-            long now = clock.now();
-            return desk.mustWait(now) ? desk.denyInLine(now, permits) : desk.peek(now, permits);
-        });
+        return answering(() -> new LocalDesk(this, key, policy).peek(permits));
     }
 
     private interface Answer<T> {
@@ -178,10 +194,9 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return doing(() -> {
-            KeyTable table = table(policy);
-            table.reset(key, clock::now);
+            table(policy).reset(key, clock::now);
             pauses.end(key);
-            lines.replan(key, new KeyDesk(key, policy, table));
+            lines.replan(key, new LocalDesk(this, key, policy));
         });
     }
 
@@ -193,7 +208,7 @@ final class LocalState implements LimiterState {
         });
     }
 
-    private void giveBack(Debit debit) {
+    void giveBack(Debit debit) {
         giveBack(debit.key(), debit.policy(), debit.permits(), debit.atTick());
     }
 
@@ -202,7 +217,7 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             pauses.pause(key, now, saturatedAdd(now, duration));
-            lines.replan(key, new KeyDesk(key, policy, table(policy)));
+            lines.replan(key, new LocalDesk(this, key, policy));
         });
     }
 
@@ -218,7 +233,7 @@ final class LocalState implements LimiterState {
             Reading spent = table(from).read(key, now, 1);
             table(from).reset(key, clock::now);
             table(to).charge(key, now, spent.limit() - spent.remaining());
-            lines.replan(key, new KeyDesk(key, to, table(to)));
+            lines.replan(key, new LocalDesk(this, key, to));
         });
     }
 
@@ -230,95 +245,5 @@ final class LocalState implements LimiterState {
     @Override
     public boolean isClosed() {
         return lines.isClosed();
-    }
-
-    /** One key under one policy, as the lines see it. */
-    private final class KeyDesk implements Desk {
-
-        private final String key;
-        private final RateLimitPolicy policy;
-        private final KeyTable table;
-
-        KeyDesk(String key, RateLimitPolicy policy, KeyTable table) {
-            this.key = key;
-            this.policy = policy;
-            this.table = table;
-        }
-
-        @Override
-        public long now() {
-            return clock.now();
-        }
-
-        @Override
-        public RateLimitPolicy policy() {
-            return policy;
-        }
-
-        @Override
-        public long pausedUntil() {
-            return pauses.endOf(key);
-        }
-
-        Decision evaluate(long permits) {
-            long now = clock.now();
-            return mustWait(now) ? denyInLine(now, permits) : debit(now, permits);
-        }
-
-        private boolean mustWait(long now) {
-            return pauses.isPaused(key, now) || lines.hasWaiters(key);
-        }
-
-        @Override
-        public long waitNanos(long at, long permits) {
-            return table.waitTicks(key, at, permits);
-        }
-
-        @Override
-        public Decision debit(long at, long permits) {
-            Reading reading = table.debit(key, at, permits);
-            return reading.allowed()
-                    ? Decision.allow(
-                            reading.policy(), quota(reading), new Debit(LocalState.this, key, policy, permits, at))
-                    : Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
-        }
-
-        Decision peek(long now, long permits) {
-            Reading reading = table.read(key, now, permits);
-            return reading.allowed()
-                    ? Decision.wouldAllow(reading.policy(), permits, quota(reading))
-                    : Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
-        }
-
-        @Override
-        public void refund(Debit debit) {
-            giveBack(debit);
-        }
-
-        @Override
-        public void undo(Debit debit) {
-            table.refund(key, clock::now, debit.atTick(), debit.permits());
-        }
-
-        Decision denyInLine(long now, long permits) {
-            return deny(now, permits, lines.grantedAt(key, this, now, permits));
-        }
-
-        @Override
-        public Decision deny(long now, long permits, long grantedAt) {
-            Reading reading = table.read(key, now, permits);
-            Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
-            long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - now);
-            return Decision.deny(reading.policy(), permits, nothingAtOnce, retryAfter);
-        }
-
-        @Override
-        public Projection<?> projection(long now) {
-            return table.projection(key, now);
-        }
-
-        private Decision.Quota quota(Reading reading) {
-            return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks());
-        }
     }
 }

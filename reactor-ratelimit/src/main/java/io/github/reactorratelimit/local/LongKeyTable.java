@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
@@ -54,6 +55,7 @@ final class LongKeyTable extends KeyTable {
 
     private final LongWord.Shared shared;
     private final LongAlgorithm steps;
+    private final SlotSteps slots;
     private final Forgetting forgetting;
     private final Places places;
     private final Levels levels;
@@ -65,6 +67,7 @@ final class LongKeyTable extends KeyTable {
     LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells) {
         this.shared = shared;
         this.steps = shared.steps();
+        this.slots = new SlotSteps(shared);
         this.forgetting = shared.forgetting();
         this.places = new Places(Math.min(maxKeys, Level.MAX_SLOTS / 3));
         this.levels = new Levels(shared, places);
@@ -85,31 +88,43 @@ final class LongKeyTable extends KeyTable {
     }
 
     @Override
+    boolean tryTake(String key, long at, long permits) {
+        Level level = levels.oldest();
+        int slot = level.find(key, levels.hash(key));
+        long outcome = slot < 0 ? Cell.GONE : slots.tryTake(level, slot, at, permits);
+        return outcome >= 0 ? outcome == 0 : tryDebit(key, at, permits) == 0;
+    }
+
+    @Override
+    @Nullable
+    Decision takeOrDeny(String key, long at, long permits) {
+        Level level = levels.oldest();
+        int slot = level.find(key, levels.hash(key));
+        long outcome = slot < 0 ? Cell.GONE : slots.tryTake(level, slot, at, permits);
+        if (outcome == 0) {
+            return null;
+        }
+        if (outcome > 0) {
+            long seen = level.state(slot);
+            if (slots.denies(seen, at, permits)) {
+                return slots.denial(seen, at, permits);
+            }
+        }
+        return super.takeOrDeny(key, at, permits);
+    }
+
+    @Override
     long attempt(String key, long at, long permits, long reserve) {
         int hash = levels.hash(key);
         Level level = levels.oldest();
         int slot = level.find(key, hash);
         if (slot >= 0) {
-            long waitTicks = attempt(level, slot, at, permits, reserve);
+            long waitTicks = slots.attempt(level, slot, at, permits, reserve);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }
         }
         return attemptAnywhere(key, hash, at, permits, reserve);
-    }
-
-    private long attempt(Level level, int slot, long at, long permits, long reserve) {
-        long seen = level.state(slot);
-        if (LongWord.isMark(seen)) {
-            return Cell.GONE;
-        }
-        long from = shared.from(seen, at);
-        long reserved = shared.reserved(seen, from, reserve);
-        long waitTicks = steps.waitTicks(reserved, from, permits);
-        if (waitTicks != 0) {
-            return Cell.since(at, from, waitTicks);
-        }
-        return level.swap(slot, seen, steps.debit(reserved, from, permits)) ? 0 : LOST;
     }
 
     /** Allocates nothing either if the key is in the table, so that states on the move cost no garbage. */
@@ -118,7 +133,7 @@ final class LongKeyTable extends KeyTable {
         boolean left = false;
         for (Level level = levels.oldest(); level != null; level = level.next()) {
             int found = level.locate(key, hash, left);
-            long waitTicks = found < 0 ? Cell.GONE : attempt(level, found, at, permits, reserve);
+            long waitTicks = found < 0 ? Cell.GONE : slots.attempt(level, found, at, permits, reserve);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }

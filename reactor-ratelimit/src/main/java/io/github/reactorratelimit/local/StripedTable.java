@@ -116,7 +116,10 @@ final class StripedTable extends KeyTable {
 
     @Override
     boolean takePrepaid(String key, long permits) {
-        HotKey hot = hotKeys.at(key);
+        return hotKeys.mayHavePrepaid() && takePrepaidFrom(hotKeys.at(key), key, permits);
+    }
+
+    private static boolean takePrepaidFrom(HotKey hot, String key, long permits) {
         return hot.isFor(key) && hot.take(hot.seat(), permits);
     }
 

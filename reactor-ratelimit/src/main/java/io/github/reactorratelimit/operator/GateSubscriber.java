@@ -78,8 +78,8 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
         } else if (waiting != null) {
             actual.onSubscribe(waiting);
             waiting.question.ask();
-        } else if (verdict instanceof Verdict.Denied denied) {
-            turnAway(gate, actual, denied.decision());
+        } else if (verdict instanceof Decision denied) {
+            turnAway(gate, actual, denied);
         }
     }
 

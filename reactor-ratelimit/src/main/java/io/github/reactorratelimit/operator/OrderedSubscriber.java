@@ -107,8 +107,8 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
             requestAfterEmission();
         } else if (answer != null) {
             hold(element, answer);
-        } else if (verdict instanceof Verdict.Denied denied) {
-            deniedAtOnce(element, denied.decision());
+        } else if (verdict instanceof Decision denied) {
+            deniedAtOnce(element, denied);
         }
     }
 

@@ -228,8 +228,8 @@ final class PolledElements<T> extends ElementSubscription<T> {
             actual.onNext(element);
             return true;
         }
-        if (verdict instanceof Verdict.Denied denied) {
-            return settle(element, denied.decision());
+        if (verdict instanceof Decision denied) {
+            return settle(element, denied);
         }
         held = element;
         turn = Turn.of(actual, this::answered, this::failed);
@@ -246,7 +246,7 @@ final class PolledElements<T> extends ElementSubscription<T> {
         String key = asking.keyOf(element);
         long cost = asking.costOf(element);
         Verdict verdict = run != null && asking.waits() ? Verdict.UNKNOWN : asking.decideNow(key, cost);
-        denying = verdict instanceof Verdict.Denied;
+        denying = verdict instanceof Decision;
         if (verdict == Verdict.UNKNOWN) {
             question = asking.acquire(key, cost);
         }

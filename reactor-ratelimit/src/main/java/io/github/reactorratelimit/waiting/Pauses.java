@@ -13,12 +13,15 @@ public final class Pauses {
 
     private final Map<String, Long> ends = new ConcurrentHashMap<>();
 
+    /** Set before the first pause: where nobody ever paused, one glance tells. */
+    private volatile boolean used;
+
     /** Doubles with what is left after a sweep, so that sweeps cost little per pause. */
     private volatile int sweepAbove = FIRST_SWEEP_ABOVE;
 
     /** When the pause of a key ends or ended; {@link #NOT_PAUSED} if there is none. */
     public long endOf(String key) {
-        return ends.isEmpty() ? NOT_PAUSED : ends.getOrDefault(key, NOT_PAUSED);
+        return !used || ends.isEmpty() ? NOT_PAUSED : ends.getOrDefault(key, NOT_PAUSED);
     }
 
     /** Whether the key is denied everything now. */
@@ -32,6 +35,7 @@ public final class Pauses {
             ends.remove(key);
             return;
         }
+        used = true;
         if (ends.size() > sweepAbove) {
             ends.values().removeIf(end -> end <= now);
             sweepAbove = Math.max(FIRST_SWEEP_ABOVE, 2 * ends.size());

@@ -62,6 +62,11 @@ abstract class WaitingRoom<L extends Line> {
         return line(key) != null;
     }
 
+    /** Whether it is open and nobody waits for any key; false may also mean that somebody has just left. */
+    public final boolean isQuiet() {
+        return !closed && pending.get() == 0;
+    }
+
     final void join(String key, Waiter waiter, LineMaker<L> maker) {
         if (pending.getAndIncrement() == 0) {
             watch.update();

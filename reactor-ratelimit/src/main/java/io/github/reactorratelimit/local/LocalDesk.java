@@ -1,0 +1,96 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.waiting.Desk;
+
+/** One key of a {@link LocalState} under one policy, as the lines see it. */
+final class LocalDesk implements Desk {
+
+    private final LocalState state;
+    private final String key;
+    private final RateLimitPolicy policy;
+    private final KeyTable table;
+
+    LocalDesk(LocalState state, String key, RateLimitPolicy policy) {
+        this.state = state;
+        this.key = key;
+        this.policy = policy;
+        this.table = state.table(policy);
+    }
+
+    @Override
+    public long now() {
+        return state.now();
+    }
+
+    @Override
+    public RateLimitPolicy policy() {
+        return policy;
+    }
+
+    @Override
+    public long pausedUntil() {
+        return state.pausedUntil(key);
+    }
+
+    Decision evaluate(long permits) {
+        long now = now();
+        return state.mustWait(key, now) ? denyInLine(now, permits) : debit(now, permits);
+    }
+
+    Decision peek(long permits) {
+        long now = now();
+        if (state.mustWait(key, now)) {
+            return denyInLine(now, permits);
+        }
+        Reading reading = table.read(key, now, permits);
+        return reading.allowed()
+                ? Decision.wouldAllow(reading.policy(), permits, KeyTable.quota(reading))
+                : KeyTable.denial(reading, permits);
+    }
+
+    @Override
+    public long waitNanos(long at, long permits) {
+        return table.waitTicks(key, at, permits);
+    }
+
+    @Override
+    public Decision debit(long at, long permits) {
+        Reading reading = table.debit(key, at, permits);
+        return reading.allowed()
+                ? Decision.allow(reading.policy(), KeyTable.quota(reading), new Debit(state, key, policy, permits, at))
+                : KeyTable.denial(reading, permits);
+    }
+
+    @Override
+    public void refund(Debit debit) {
+        state.giveBack(debit);
+    }
+
+    @Override
+    public void undo(Debit debit) {
+        table.refund(key, state::now, debit.atTick(), debit.permits());
+    }
+
+    Decision denyInLine(long now, long permits) {
+        return deny(now, permits, state.grantedAt(key, this, now, permits));
+    }
+
+    @Override
+    public Decision deny(long now, long permits, long grantedAt) {
+        Reading reading = table.read(key, now, permits);
+        Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
+        long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - now);
+        return Decision.deny(reading.policy(), permits, nothingAtOnce, retryAfter);
+    }
+
+    @Override
+    public Projection<?> projection(long now) {
+        return table.projection(key, now);
+    }
+}
