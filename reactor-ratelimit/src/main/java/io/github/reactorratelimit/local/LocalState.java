@@ -46,7 +46,8 @@ final class LocalState implements LimiterState {
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
-        return StripedTable.over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy, clock::now);
+        KeyTable plain = KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+        return PacedTable.over(StripedTable.over(plain, policy, clock::now), policy);
     }
 
     KeyTable table(RateLimitPolicy policy) {
@@ -201,7 +202,9 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             pauses.pause(key, now, saturatedAdd(now, duration));
-            lines.replan(key, new KeyDesk(key, policy, table(policy)));
+            KeyTable table = table(policy);
+            table.startAfresh(key);
+            lines.replan(key, new KeyDesk(key, policy, table));
         });
     }
 
@@ -261,7 +264,7 @@ final class LocalState implements LimiterState {
 
         Decision evaluate(long permits) {
             long now = clock.now();
-            return mustWait(now) ? denyInLine(now, permits) : debit(now, permits);
+            return mustWait(now) ? denyInLine(now, permits) : debitOnArrival(now, permits);
         }
 
         private boolean mustWait(long now) {
@@ -280,6 +283,25 @@ final class LocalState implements LimiterState {
                     ? Decision.allow(
                             reading.policy(), quota(reading), new Debit(LocalState.this, key, policy, permits, at))
                     : Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
+        }
+
+        @Override
+        public Decision debitOnArrival(long now, long permits) {
+            long slot = table.arrival(key, now);
+            Decision decision = debit(slot, permits);
+            if (slot == now) {
+                return decision;
+            }
+            if (!decision.allowed()) {
+                return debit(now, permits);
+            }
+            table.told(key, slot, () -> now);
+            return decision;
+        }
+
+        @Override
+        public void told(Debit debit) {
+            table.told(key, debit.atTick(), clock::now);
         }
 
         Decision peek(long now, long permits) {
