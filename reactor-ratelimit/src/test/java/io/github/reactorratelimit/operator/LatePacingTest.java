@@ -140,6 +140,17 @@ class LatePacingTest {
     }
 
     @Test
+    void latenessBeforeAFreshStartDoesNotExcuseTheNextPause() {
+        Hesitating consumer = afterOneThatWasLate(limiter(BUCKET));
+        time.advance(INTERVAL * 3 / 2);
+        consumer.request(1);
+        time.advance(INTERVAL * 3 / 2);
+        consumer.request(10);
+        assertThat(departures).hasSize(4);
+        assertThat(time.nextIn()).isEqualTo(INTERVAL);
+    }
+
+    @Test
     void whatAPauseOfTheKeyTookIsNotMadeUpFor() {
         RateLimiter limiter = limiter(BUCKET);
         Hesitating consumer = afterOneThatWasLate(limiter);
@@ -167,6 +178,29 @@ class LatePacingTest {
         Flux.range(0, 1_000).transform(limitRate(limiter(BUCKET))).subscribe(element -> depart());
         wakeAfter(500 * INTERVAL);
         assertThat(departures).as("0; the late one; 20 ms made up for, and now").hasSize(1 + 1 + 20 + 1);
+        assertThat(time.nextIn()).isEqualTo(INTERVAL);
+    }
+
+    /** A subscriber of another key burns time on the thread that tells all: the timer was in time, the telling is late. */
+    private void tellLate(RateLimiter limiter, long byNanos) {
+        limiter.acquire("slow").block();
+        limiter.acquire("slow").subscribe(decision -> time.advance(byNanos));
+        Flux.range(0, 100).transform(limitRate(limiter)).subscribe(element -> depart());
+        wakeAfter(INTERVAL);
+        assertThat(departures).startsWith(0L, INTERVAL + byNanos);
+    }
+
+    @Test
+    void oneThatWasGrantedInTimeAndToldLateKeepsTheBeat() {
+        tellLate(limiter(BUCKET), 3 * INTERVAL);
+        assertThat(departures).as("slots 0 to 4").hasSize(5);
+        assertThat(time.nextIn()).isEqualTo(INTERVAL);
+    }
+
+    @Test
+    void strictSpacingMakesUpForNoLateTellingEither() {
+        tellLate(limiter(BUCKET.strictSpacing()), 3 * INTERVAL);
+        assertThat(departures).hasSize(3);
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
