@@ -58,12 +58,11 @@ final class PacedTable extends KeyTable {
     @Override
     long arrival(String key, long now) {
         Late late = cells.get(cell(key));
-        if (late == null || !late.key.equals(key)) {
+        if (late == null || now - late.toldAt > late.nextTicks || !late.key.equals(key)) {
             return now;
         }
-        long nextTicks = table.waitTicks(key, late.slot, 1);
-        boolean inTime = nextTicks == late.nextTicks && now - late.toldAt <= nextTicks;
-        return inTime ? Math.min(now, Math.max(late.slot + nextTicks, now - MOST_LATE_NANOS)) : now;
+        boolean same = table.waitTicks(key, late.slot, 1) == late.nextTicks;
+        return same ? Math.min(now, Math.max(late.slot + late.nextTicks, now - MOST_LATE_NANOS)) : now;
     }
 
     @Override
