@@ -12,6 +12,11 @@ import java.time.Duration;
  * lateness of the timer; the following slots do not move, so lateness never adds up. {@link
  * #strictSpacing()} spaces from the actual emission instead and accepts the drift.
  *
+ * <p>That holds for a stream too, whose next element asks only after the one before was emitted: if it asks
+ * within one interval of a late emission, it has the next slot even if that has passed, and leaves at once. In
+ * this process at most 20 ms are made up for in that way. Who asks later than that starts afresh: idle
+ * time earns no burst.
+ *
  * @param permits permits per period
  * @param period the time in which {@code permits} leave
  * @param queueCapacity permits that may wait in line, and the most one request may ask for

@@ -118,6 +118,20 @@ abstract class KeyTable {
     }
 
     /**
+     * As of when a request counts that comes now: earlier only where {@link PacedTable} says so. {@link
+     * #tryDebit} sees to that itself.
+     */
+    long arrival(String key, long now) {
+        return now;
+    }
+
+    /** One that was granted as of {@code slot} is being told, or leaves, now. */
+    void told(String key, long slot, LongSupplier clock) {}
+
+    /** Whatever was late for this key until now: nobody makes up for it any more. */
+    void startAfresh(String key) {}
+
+    /**
      * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether
      * permits were taken.
      */

@@ -40,7 +40,7 @@ final class LocalDesk implements Desk {
 
     Decision evaluate(long permits) {
         long now = now();
-        return state.mustWait(key, now) ? denyInLine(now, permits) : debit(now, permits);
+        return state.mustWait(key, now) ? denyInLine(now, permits) : debitOnArrival(now, permits);
     }
 
     Decision peek(long permits) {
@@ -65,6 +65,25 @@ final class LocalDesk implements Desk {
         return reading.allowed()
                 ? Decision.allow(reading.policy(), KeyTable.quota(reading), new Debit(state, key, policy, permits, at))
                 : KeyTable.denial(reading, permits);
+    }
+
+    @Override
+    public Decision debitOnArrival(long now, long permits) {
+        long slot = table.arrival(key, now);
+        Decision decision = debit(slot, permits);
+        if (slot == now) {
+            return decision;
+        }
+        if (!decision.allowed()) {
+            return debit(now, permits);
+        }
+        table.told(key, slot, () -> now);
+        return decision;
+    }
+
+    @Override
+    public void told(Debit debit) {
+        table.told(key, debit.atTick(), state::now);
     }
 
     @Override

@@ -45,8 +45,8 @@ final class LocalState implements LimiterState {
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
-        KeyTable table = KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
-        return StripedTable.over(table, policy, clock::now, lines::permitsCameBack);
+        KeyTable plain = KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+        return PacedTable.over(StripedTable.over(plain, policy, clock::now, lines::permitsCameBack), policy);
     }
 
     KeyTable table(RateLimitPolicy policy) {
@@ -217,6 +217,7 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             pauses.pause(key, now, saturatedAdd(now, duration));
+            table(policy).startAfresh(key);
             lines.replan(key, new LocalDesk(this, key, policy));
         });
     }

@@ -25,6 +25,14 @@ public interface Desk {
     /** Takes permits as of {@code at}, or denies. */
     Decision debit(long at, long permits);
 
+    /** Takes permits for one that comes now and need not stand in line, or denies. */
+    default Decision debitOnArrival(long now, long permits) {
+        return debit(now, permits);
+    }
+
+    /** One who stood in line is being told of its debit now, perhaps later than as of when it was made. */
+    default void told(Debit debit) {}
+
     /** Gives back a debit that was handed over but not used. */
     void refund(Debit debit);
 

@@ -11,6 +11,9 @@ interface Place {
     /** A waiter that may stand in line is not wanted any more. */
     void leave(Waiter waiter);
 
+    /** A waiter that stood in line is being told that it was granted what this took. */
+    default void told(Debit debit) {}
+
     /** Gives back what was handed over but not used. */
     void giveBack(Debit debit);
 }

@@ -115,7 +115,7 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
 
         private @Nullable Decision answerAtOnce(Waiter waiter, long now) {
             if (now >= desk.pausedUntil() && !hasWaiters(key)) {
-                Decision decision = desk.debit(now, waiter.permits);
+                Decision decision = desk.debitOnArrival(now, waiter.permits);
                 if (decision.allowed()) {
                     return decision;
                 }
@@ -131,6 +131,11 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
         @Override
         public void leave(Waiter waiter) {
             WaitLines.this.leave(key, waiter);
+        }
+
+        @Override
+        public void told(Debit debit) {
+            desk.told(debit);
         }
 
         @Override

@@ -130,6 +130,9 @@ final class Waiter implements Subscription, Scannable, Runnable {
     @Override
     public void run() {
         try {
+            if (decision != null) {
+                decision.debit().ifPresent(place::told);
+            }
             deliver();
         } finally {
             room.departed();

@@ -29,12 +29,15 @@ record Pacer(Contender contender, Pace pace) {
                     .withBurst(Math.max(2, rate / 50))
                     .withInitialTokens(0)));
 
+    static final Pacer LEAKY = new Pacer(
+            Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1))));
+
     static final List<Pacer> ALL = List.of(
             OURS,
             new Pacer(
                     Contender.ours("ours, burst of 1"),
                     ours(rate -> TokenBucket.perSecond(rate).withBurst(1))),
-            new Pacer(Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1)))),
+            LEAKY,
             new Pacer(
                     Contender.peer("Flux.delayElements"),
                     (source, rate) -> source.delayElements(Duration.ofSeconds(1).dividedBy(rate))),

@@ -30,10 +30,14 @@ final class Pacing implements BenchmarkGroup {
 
     @Override
     public Group group() {
-        String ours = Pacer.OURS.contender().name();
-        List<Goal> goals = new ArrayList<>(List.of(Goal.value(ours, 0.999), Goal.detail(ours, LATE, 1)));
-        if (perSecond <= LARGEST_RATE_OF_EVEN_GAPS) {
-            goals.add(Goal.detail(ours, GAP_P50, 20));
+        List<Goal> goals = new ArrayList<>();
+        for (Pacer pacer : List.of(Pacer.OURS, Pacer.LEAKY)) {
+            String ours = pacer.contender().name();
+            goals.add(Goal.value(ours, 0.999));
+            goals.add(Goal.detail(ours, LATE, 1));
+            if (perSecond <= LARGEST_RATE_OF_EVEN_GAPS) {
+                goals.add(Goal.detail(ours, GAP_P50, 20));
+            }
         }
         return new Group(
                 "pacing-" + perSecond,
