@@ -52,7 +52,7 @@ class PacedTableTest {
     void resetKeyHasNothingToMakeUpFor() {
         grant("k", 0);
         table.told("k", 0, () -> 5 * INTERVAL);
-        table.reset("k", 5 * INTERVAL);
+        table.reset("k", () -> 5 * INTERVAL);
         assertThat(table.arrival("k", 5 * INTERVAL)).isEqualTo(5 * INTERVAL);
     }
 }

@@ -29,8 +29,8 @@ record Pacer(Contender contender, Pace pace) {
                     .withBurst(Math.max(2, rate / 50))
                     .withInitialTokens(0)));
 
-    static final Pacer LEAKY = new Pacer(
-            Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1))));
+    static final Pacer LEAKY =
+            new Pacer(Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1))));
 
     static final List<Pacer> ALL = List.of(
             OURS,
