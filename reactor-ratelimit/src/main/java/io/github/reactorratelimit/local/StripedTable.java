@@ -61,8 +61,8 @@ final class StripedTable extends KeyTable {
     private static final int MIN_BATCH = 8;
     private static final int MAX_BATCH = 64;
 
-    /** The reserve is at most this part of the capacity. */
-    private static final int RESERVES_PER_CAPACITY = 32;
+    /** The reserve is at most this part of the capacity: what races may cost the strict side stays below a thousandth of it. */
+    private static final int RESERVES_PER_CAPACITY = 1_024;
 
     /** So many reserves must be there to open a key: enough to fill each stripe twice before it is closed again. */
     private static final int RESERVES_TO_OPEN = 4;

@@ -332,7 +332,7 @@ class StripedTableTest {
 
     static List<RateLimitPolicy> policiesWithoutStripes() {
         return List.of(
-                gcra(INTERVAL, 100),
+                gcra(INTERVAL, 16_000),
                 TokenBucket.perSecond(1_000_000).stepwise(),
                 LeakyBucket.perSecond(1_000_000),
                 FixedWindow.of(1_000_000, Duration.ofSeconds(1)),
