@@ -3,6 +3,7 @@ package io.github.reactorratelimit.benchmarks;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.benchmarks.local.LocalGroups;
+import io.github.reactorratelimit.benchmarks.redis.RedisGroups;
 import io.github.reactorratelimit.benchmarks.report.Contender;
 import io.github.reactorratelimit.benchmarks.report.Sample;
 import java.util.List;
@@ -11,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** One tiny round of every contender of the groups that need no server, in this JVM: they still run, and take the right path. */
+/** One tiny round of every contender of the groups that need no server, and of one that does, in this JVM: they still run, and take the right path. */
 class SmokeTest {
 
     static Stream<BenchmarkGroup> oneThread() {
@@ -27,6 +28,24 @@ class SmokeTest {
             Sample sample = group.round(contender, Form.TINY);
 
             assertThat(sample.value()).as(contender.name()).isPositive();
+        }
+    }
+
+    @Test
+    void everyContenderOnRedisRuns() throws Exception {
+        BenchmarkGroup group = RedisGroups.all().stream()
+                .filter(each -> each.group().id().equals("redis-hot-64"))
+                .findFirst()
+                .orElseThrow();
+        group.open(Form.TINY);
+        try {
+            for (Contender contender : group.contenders(Form.TINY)) {
+                assertThat(group.round(contender, Form.TINY).value())
+                        .as(contender.name())
+                        .isPositive();
+            }
+        } finally {
+            group.close();
         }
     }
 

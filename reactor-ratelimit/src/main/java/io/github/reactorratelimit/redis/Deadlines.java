@@ -42,6 +42,10 @@ final class Deadlines {
         return MonoOnce.racing(call, this::begin);
     }
 
+    long nanos() {
+        return deadline.toNanos();
+    }
+
     void begin(Watched reply) {
         calls.offer(new Call(reply, now() + deadline.toNanos()));
         removeAnswered();

@@ -28,6 +28,11 @@ final class Deliveries {
     private static final int READY_FOR_ONE_TASK = 64;
     private static final int MOST_IN_A_RUN = 256;
     private static final long WATCH_MILLIS = 1;
+
+    /** Subscribers that take longer are shared out among several tasks. */
+    private static final long SLOW_NANOS = 10_000;
+
+    private static final int TIMED_TOGETHER = 4;
     private static final int MAX_TASKS = Runtime.getRuntime().availableProcessors();
 
     /** Of the task that this thread runs. */
@@ -42,6 +47,9 @@ final class Deliveries {
 
     /** Tasks that are at work or about to be. */
     private final AtomicInteger active = new AtomicInteger();
+
+    /** Tasks that were scheduled and have not begun. */
+    private final AtomicInteger toBegin = new AtomicInteger();
 
     /** Of the tasks that are at work. */
     private final Set<Cork> corks = ConcurrentHashMap.newKeySet();
@@ -76,11 +84,35 @@ final class Deliveries {
     }
 
     private void start() {
-        try {
-            callbacks.schedule(this::work);
-        } catch (RejectedExecutionException gone) {
+        if (!startOrReject()) {
             work();
         }
+    }
+
+    /** Another task beside those that are at work, unless one is about to begin. */
+    private void startAnother() {
+        if (toBegin.get() == 0) {
+            active.incrementAndGet();
+            if (!startOrReject()) {
+                active.decrementAndGet();
+            }
+        }
+    }
+
+    private boolean startOrReject() {
+        toBegin.incrementAndGet();
+        try {
+            callbacks.schedule(this::begin);
+            return true;
+        } catch (RejectedExecutionException fullOrGone) {
+            toBegin.decrementAndGet();
+            return false;
+        }
+    }
+
+    private void begin() {
+        toBegin.decrementAndGet();
+        work();
     }
 
     private void work() {
@@ -102,11 +134,19 @@ final class Deliveries {
 
     private void deliverAll(Cork cork) {
         int inRun = 0;
+        long since = System.nanoTime();
         for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
             size.getAndDecrement();
             run(next);
             if (++inRun % MOST_IN_A_RUN == 0) {
                 cork.pull();
+            }
+            if (inRun % TIMED_TOGETHER == 0) {
+                long now = System.nanoTime();
+                if (now - since > TIMED_TOGETHER * SLOW_NANOS && active.get() < MAX_TASKS && !ready.isEmpty()) {
+                    startAnother();
+                }
+                since = now;
             }
         }
         cork.pull();
@@ -171,8 +211,7 @@ final class Deliveries {
             return;
         }
         if (isStuckOrBehind(first, firstBefore)) {
-            active.incrementAndGet();
-            start();
+            startAnother();
         }
         look(first);
     }

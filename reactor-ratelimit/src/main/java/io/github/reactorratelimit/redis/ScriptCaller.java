@@ -76,6 +76,10 @@ final class ScriptCaller {
         return codec;
     }
 
+    long deadlineNanos() {
+        return deadlines.nanos();
+    }
+
     /** Ends a call that is not over within the deadline from now. */
     void watch(Deadlines.Watched call) {
         deadlines.begin(call);

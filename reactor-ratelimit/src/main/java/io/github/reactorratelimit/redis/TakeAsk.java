@@ -44,6 +44,8 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
 
     private @Nullable TakeAsk next;
 
+    private long askedNanos;
+
     /** Of the denials of the key, before the call was sent. */
     private long generation;
 
@@ -94,7 +96,7 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
         return next;
     }
 
-    void followBy(TakeAsk ask) {
+    void followBy(@Nullable TakeAsk ask) {
         next = ask;
     }
 
@@ -115,6 +117,15 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
         if (!PHASE.compareAndSet(this, SUBSCRIBED, CANCELLED)) {
             PHASE.compareAndSet(this, ASKED, CANCELLED);
         }
+    }
+
+    /** Left with a pipe. */
+    void askedAt(long nanos) {
+        askedNanos = nanos;
+    }
+
+    long askedNanos() {
+        return askedNanos;
     }
 
     /** About to be sent. */
@@ -142,8 +153,11 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
     /** Delivers. */
     @Override
     public void run() {
-        if (call != null) {
-            succeed(call.decide(this, allowed, owedParts, generation));
+        TakeCall answering = call;
+        if (answering != null) {
+            // Whoever keeps its subscription must not keep all that travelled with it.
+            call = null;
+            succeed(answering.decide(this, allowed, owedParts, generation));
         } else if (decision != null) {
             succeed(decision);
         } else if (error instanceof RedisUnavailableException) {

@@ -71,7 +71,7 @@ final class TakeCall implements Deadlines.Watched {
             }
             sent.whenComplete((ignored, error) -> came(type, output, error));
         } catch (RuntimeException notSent) {
-            end(null, notSent);
+            end(null, ScriptCaller.classify(notSent));
         }
     }
 
@@ -129,8 +129,9 @@ final class TakeCall implements Deadlines.Watched {
         if (reply != null && isRight(reply)) {
             nowMicros = reply[0];
             pipe.succeeded();
-            runs.get(0).first().state().unavailability().redisAnswered();
+            RedisState state = runs.get(0).first().state();
             settle(reply);
+            state.unavailability().redisAnswered();
         } else {
             Throwable failure = error != null ? error : new RedisReplyException("reply is none of takes.lua");
             pipe.failed(failure);
@@ -178,6 +179,7 @@ final class TakeCall implements Deadlines.Watched {
         long left = allowed;
         for (TakeAsk ask = run.first(); ask != null; ) {
             TakeAsk following = ask.next();
+            ask.followBy(null);
             owed += left > 0 ? cost : 0;
             ask.answered(this, left > 0, owed);
             pipe.add(ask);

@@ -23,6 +23,9 @@ final class TakePipe extends SerialWorker {
     /** So that who works off the answers is not busy with one call for long. */
     static final int MAX_ASKS = 1_024;
 
+    /** While there is more to send than fits into a call: what is far away takes long, however little it does. */
+    private static final int MOST_UNDER_WAY = 32;
+
     private final TakePipes pipes;
     private final int maxUnderWay;
     private final int maxAsks;
@@ -32,6 +35,9 @@ final class TakePipe extends SerialWorker {
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. */
     private volatile @Nullable RedisUnavailableException away;
+
+    /** The worker's. */
+    private boolean lastWasFull;
 
     /** The worker's: the last run of each key in the call that is put together. */
     private final Map<String, TakeRun> lastRuns = new HashMap<>();
@@ -61,8 +67,9 @@ final class TakePipe extends SerialWorker {
             away = null;
             giveUp(gone);
         }
-        while (underWay.get() < maxUnderWay) {
+        while (underWay.get() < (lastWasFull ? Math.max(maxUnderWay, MOST_UNDER_WAY) : maxUnderWay)) {
             TakeCall call = gather();
+            lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
             if (call == null) {
                 return;
             }
@@ -74,12 +81,19 @@ final class TakePipe extends SerialWorker {
     private @Nullable TakeCall gather() {
         TakeCall call = null;
         TakeRun last = null;
+        int overdue = 0;
+        long nowNanos = pipes.now();
         for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
             TakeAsk ask = asked.poll();
             if (ask == null) {
                 break;
             }
             if (ask.isLeft()) {
+                continue;
+            }
+            if (pipes.isOverdue(ask, nowNanos)) {
+                fail(ask, pipes.overdue());
+                overdue++;
                 continue;
             }
             asks++;
@@ -93,6 +107,9 @@ final class TakePipe extends SerialWorker {
         }
         if (!lastRuns.isEmpty()) {
             lastRuns.clear();
+        }
+        if (overdue > 0) {
+            deliver(overdue);
         }
         return call;
     }
@@ -121,12 +138,13 @@ final class TakePipe extends SerialWorker {
     private void giveUp(RedisUnavailableException gone) {
         int ready = 0;
         for (TakeAsk ask = asked.poll(); ask != null; ask = asked.poll()) {
-            ask.failed(gone);
-            pipes.deliveries().add(ask);
-            ready++;
+            if (!ask.isLeft()) {
+                fail(ask, gone);
+                ready++;
+            }
         }
         if (ready > 0) {
-            pipes.deliveries().deliver(ready);
+            deliver(ready);
         }
     }
 
@@ -154,12 +172,17 @@ final class TakePipe extends SerialWorker {
         for (TakeRun run : call.runs()) {
             for (TakeAsk ask = run.first(); ask != null; ) {
                 TakeAsk following = ask.next();
-                ask.failed(error);
-                add(ask);
+                ask.followBy(null);
+                fail(ask, error);
                 ask = following;
             }
         }
         deliver(call.asks());
+    }
+
+    private void fail(TakeAsk ask, Throwable error) {
+        ask.failed(error);
+        add(ask);
     }
 
     /** Ready; {@link #deliver} follows. */
@@ -176,6 +199,7 @@ final class TakePipe extends SerialWorker {
         pipes.unusual().mark(run.first().key(), pipes.now());
         for (TakeAsk ask = run.first(); ask != null; ) {
             TakeAsk following = ask.next();
+            ask.followBy(null);
             ask.state().askWhole(ask);
             ask = following;
         }

@@ -83,7 +83,17 @@ final class TakePipes {
             int slot = SlotHash.getSlot(office.keys().named(ask.key()));
             pipe = bySlot.computeIfAbsent(slot, first -> pipe(1));
         }
+        ask.askedAt(now());
         pipe.ask(ask);
+    }
+
+    /** Whether an ask has waited for the wire as long as it may. */
+    boolean isOverdue(TakeAsk ask, long nowNanos) {
+        return nowNanos - ask.askedNanos() >= office.caller().deadlineNanos();
+    }
+
+    RedisUnavailableException overdue() {
+        return new RedisUnavailableException("not sent to Redis within the deadline: more is asked than it answers");
     }
 
     private TakePipe pipe(int callsUnderWay) {

@@ -70,6 +70,6 @@ for i = 1, #KEYS, 2 do
     end
   end
   reply[i + 1] = allowed
-  reply[i + 2] = owed
+  reply[i + 2] = allowed >= 0 and owed or 0
 end
 return reply

@@ -146,9 +146,12 @@ class ManyKeysTest {
             connection.sync().set(text, "abc");
             connection.sync().del(list);
             connection.sync().rpush(list, "abc");
+            limiter.tryAcquire("parts").block(PATIENCE);
+            String parts = stateOf(connection, limiter, "parts");
+            connection.sync().append(parts, " 999999999999999");
 
             Map<String, String> outcomes = Flux.range(0, 400)
-                    .map(i -> i == 200 ? "text" : i == 300 ? "list" : "k" + i)
+                    .map(i -> i == 100 ? "parts" : i == 200 ? "text" : i == 300 ? "list" : "k" + i)
                     .flatMap(
                             key -> limiter.tryAcquire(key)
                                     .map(d -> d.allowed() ? "allowed" : "denied")
@@ -172,6 +175,17 @@ class ManyKeysTest {
                 .sync()
                 .keys("ratelimit:{" + limiter.name() + ":" + key + "}*")
                 .get(0);
+    }
+
+    @Test
+    void clientThatIsGoneIsAnsweredByTheMode(Standalone redis) {
+        RedisClient client = RedisClient.create(redis.uri());
+        RedisStore store = RedisStore.of(client.connect()).whenUnavailable(FailureMode.open());
+        RateLimiter limiter = limiter(store, POLICY);
+        client.shutdown();
+        Decision decision = limiter.tryAcquire("k").block(PATIENCE);
+        assertThat(decision.allowed()).isTrue();
+        assertThat(decision.degraded()).isTrue();
     }
 
     @Test

@@ -18,12 +18,17 @@ import org.jspecify.annotations.Nullable;
  * Keeps a number of asks in flight and counts the answers.
  *
  * <p>An ask is made where the one before was answered, so a contender that answers on the thread of its connection is asked
- * there, and no thread is woken for it. Only a lane that is answered at once, without a round trip, moves to the thread of the
+ * there, and no thread is woken for it, unless answers already lie deep within answers: a contender that answers without a call what
+ * is asked while it answers would recurse until the stack is full. Only a lane that is answered at once, without a round trip, moves to the thread of the
  * load: it would otherwise keep the connection's thread from reading what others wait for. There the lanes take turns.
  */
 final class Load {
 
     private static final int LARGEST_MICROS = 100_000_000;
+    private static final int DEEPEST = 32;
+
+    /** Answers within answers on a thread. */
+    private static final ThreadLocal<int[]> DEPTH = ThreadLocal.withInitial(() -> new int[1]);
 
     private final Target target;
     private final int keys;
@@ -126,11 +131,25 @@ final class Load {
     void answeredLater(Lane lane) {
         if (ending) {
             running.countDown();
-        } else if (alwaysMove || lane.ask()) {
+        } else if (alwaysMove || askHere(lane)) {
             moved.add(lane);
             if (idle) {
                 LockSupport.unpark(thread);
             }
+        }
+    }
+
+    /** True if the lane has to move on. */
+    private static boolean askHere(Lane lane) {
+        int[] depth = DEPTH.get();
+        if (depth[0] >= DEEPEST) {
+            return true;
+        }
+        depth[0]++;
+        try {
+            return lane.ask();
+        } finally {
+            depth[0]--;
         }
     }
 

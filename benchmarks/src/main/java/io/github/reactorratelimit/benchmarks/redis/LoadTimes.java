@@ -10,7 +10,7 @@ record LoadTimes(Duration warmUp, Duration measured) {
     static LoadTimes of(Form form, boolean first) {
         return switch (form) {
             case TINY -> millis(20, 50);
-            case QUICK -> millis(first ? 1_500 : 500, 1_500);
+            case QUICK -> millis(first ? 1_200 : 300, 1_000);
             case FULL -> millis(first ? 4_000 : 1_000, 5_000);
         };
     }

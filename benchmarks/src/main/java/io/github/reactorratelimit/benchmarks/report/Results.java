@@ -44,6 +44,14 @@ public record Results(Group group, Run run, List<Measurement> measurements) {
         return best(Kind.PEER);
     }
 
+    /** The best peer that a contender is compared with: by median, in a line chart at the same place. */
+    public Optional<Measurement> bestPeerOf(Measurement measurement) {
+        double x = x(measurement);
+        return measurements.stream()
+                .filter(other -> other.kind() == Kind.PEER && Double.compare(x(other), x) == 0)
+                .min(group.better().order());
+    }
+
     /** The best of ours by median. */
     public Optional<Measurement> bestOfOurs() {
         return best(Kind.OURS);

@@ -81,7 +81,7 @@ public final class Tables {
         for (String detail : details) {
             text.append(" | ").append(Figures.plain(figures.getOrDefault(detail, Double.NaN)));
         }
-        text.append(" | ").append(ratio(measurement, results.bestPeer()));
+        text.append(" | ").append(ratio(measurement, results.bestPeerOf(measurement)));
         text.append(" | ").append(ratio(measurement, results.floorOf(measurement)));
         return text.append(" |\n").toString();
     }

@@ -41,13 +41,13 @@ public record Verdict(Goal goal, double reached, Outcome outcome) {
     private static Optional<Double> reached(Goal goal, Measurement ours, Results results) {
         String other = goal.other();
         return switch (goal.against()) {
-            case BEST_PEER -> results.bestPeer().map(peer -> ours.median() / peer.median());
+            case BEST_PEER -> results.bestPeerOf(ours).map(peer -> ours.median() / peer.median());
             case CONTENDER -> results.of(other).map(found -> ours.median() / found.median());
             case VALUE -> Optional.of(ours.median());
             case BYTES -> Optional.of(ours.bytesPerOperation());
             case EXTRA_BYTES -> results.of(other).map(found -> ours.bytesPerOperation() - found.bytesPerOperation());
             case BYTES_OF -> results.of(other).map(found -> ours.bytesPerOperation() / found.bytesPerOperation());
-            case DETAIL_OF_BEST_PEER -> results.bestPeer().map(peer -> detail(ours, other) / detail(peer, other));
+            case DETAIL_OF_BEST_PEER -> results.bestPeerOf(ours).map(peer -> detail(ours, other) / detail(peer, other));
             case DETAIL -> Optional.of(detail(ours, other));
         };
     }

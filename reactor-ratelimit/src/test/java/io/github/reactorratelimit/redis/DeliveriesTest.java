@@ -1,0 +1,96 @@
+package io.github.reactorratelimit.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.ManualScheduler;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.Test;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.scheduler.Scheduler;
+
+/** How answers are shared out among tasks when subscribers take long. */
+class DeliveriesTest {
+
+    private static final int LOOKS = 100;
+
+    private final ManualScheduler timer = new ManualScheduler(0);
+    private final Tasks callbacks = new Tasks();
+    private final Deliveries deliveries = new Deliveries(callbacks, timer);
+    private int delivered;
+
+    private void deliver() {
+        deliveries.add(() -> delivered++);
+        deliveries.deliver(1);
+    }
+
+    private void look() {
+        timer.advance(Duration.ofMillis(1).toNanos());
+        timer.runDue();
+    }
+
+    @Test
+    void noMoreTasksPileUpWhileNoneBegins() {
+        deliver();
+        deliver();
+        for (int i = 0; i < LOOKS; i++) {
+            look();
+        }
+        assertThat(callbacks.waiting).hasSize(1);
+        callbacks.waiting.remove().run();
+        assertThat(delivered).isEqualTo(2);
+    }
+
+    @Test
+    void rejectedHelpDoesNotRunOnTheTimer() {
+        deliveries.add(() -> {
+            deliver();
+            callbacks.full = true;
+            for (int i = 0; i < LOOKS; i++) {
+                look();
+            }
+            assertThat(delivered).isZero();
+        });
+        deliveries.deliver(1);
+        callbacks.waiting.remove().run();
+        assertThat(delivered).isEqualTo(1);
+    }
+
+    @Test
+    void whoeverTakesLongGetsHelp() {
+        deliveries.add(() -> {
+            deliver();
+            look();
+            look();
+            callbacks.waiting.remove().run();
+            assertThat(delivered).isEqualTo(1);
+        });
+        deliveries.deliver(1);
+        callbacks.waiting.remove().run();
+        assertThat(delivered).isEqualTo(1);
+    }
+
+    /** Keeps tasks until the test runs them. */
+    private static final class Tasks implements Scheduler {
+
+        final Queue<Runnable> waiting = new ArrayDeque<>();
+        boolean full;
+
+        @Override
+        public Disposable schedule(Runnable task) {
+            if (full) {
+                throw new RejectedExecutionException("full");
+            }
+            waiting.add(task);
+            return Disposables.disposed();
+        }
+
+        @Override
+        public Worker createWorker() {
+            throw new UnsupportedOperationException("not needed");
+        }
+    }
+}
