@@ -134,7 +134,7 @@ final class Deliveries {
 
     private void deliverAll(Cork cork) {
         int inRun = 0;
-        long since = System.nanoTime();
+        long since = timer.now(TimeUnit.NANOSECONDS);
         for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
             size.getAndDecrement();
             run(next);
@@ -142,7 +142,7 @@ final class Deliveries {
                 cork.pull();
             }
             if (inRun % TIMED_TOGETHER == 0) {
-                long now = System.nanoTime();
+                long now = timer.now(TimeUnit.NANOSECONDS);
                 if (now - since > TIMED_TOGETHER * SLOW_NANOS && active.get() < MAX_TASKS && !ready.isEmpty()) {
                     startAnother();
                 }

@@ -7,6 +7,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.waiting.Booking;
 import io.github.reactorratelimit.waiting.BookingDesk;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import reactor.core.publisher.Mono;
 
 /**
@@ -16,15 +17,31 @@ import reactor.core.publisher.Mono;
  */
 final class SlotDesk implements BookingDesk {
 
+    private static final AtomicReferenceFieldUpdater<SlotDesk, Known> KNOWN =
+            AtomicReferenceFieldUpdater.newUpdater(SlotDesk.class, Known.class, "known");
+
     private final RedisState state;
     private final String key;
     private final RateLimitPolicy policy;
 
-    /** Written by the pipe of the key, one answer after the other. */
-    private volatile Known known = new Known(Long.MAX_VALUE, 0, 0);
+    private volatile Known known = new Known(Long.MAX_VALUE, 0, 0, Long.MIN_VALUE);
 
-    /** What the answers so far have told. */
-    private record Known(long offsetNanos, long shiftMicros, long generation) {}
+    /**
+     * What the answers so far have told. They may be worked off in another order than they were given: the one that was asked
+     * for last knows best.
+     */
+    private record Known(long offsetNanos, long shiftMicros, long generation, long askedNanos) {
+
+        Known after(ScriptReply.KeyStatus key, long sentNanos, long nowNanos) {
+            long serverNanos = Tick.MICROSECOND.toNanos(key.nowMicros());
+            long offset = nowNanos - serverNanos;
+            boolean better = offset < offsetNanos || offsetNanos < sentNanos - serverNanos;
+            long best = better ? offset : offsetNanos;
+            return sentNanos < askedNanos
+                    ? new Known(best, shiftMicros, generation, askedNanos)
+                    : new Known(best, key.shiftMicros(), key.generation(), sentNanos);
+        }
+    }
 
     SlotDesk(RedisState state, String key, RateLimitPolicy policy) {
         this.state = state;
@@ -69,11 +86,8 @@ final class SlotDesk implements BookingDesk {
      */
     private void learn(ScriptReply.KeyStatus key, long sentNanos) {
         state.unavailability().redisAnswered();
-        long serverNanos = Tick.MICROSECOND.toNanos(key.nowMicros());
-        long offset = now() - serverNanos;
-        long least = known.offsetNanos;
-        boolean better = offset < least || least < sentNanos - serverNanos;
-        known = new Known(better ? offset : least, key.shiftMicros(), key.generation());
+        long nowNanos = now();
+        KNOWN.updateAndGet(this, before -> before.after(key, sentNanos, nowNanos));
     }
 
     @Override
