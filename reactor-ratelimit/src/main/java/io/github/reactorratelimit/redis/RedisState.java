@@ -111,9 +111,13 @@ final class RedisState implements JointState {
 
     @Override
     public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
-        return answering(() -> lines.hasUnknownWaiters(key)
+        return answering(() -> lines.booked().behind(key).then(Mono.defer(() -> lookBehind(key, policy, permits))));
+    }
+
+    private Mono<Decision> lookBehind(String key, RateLimitPolicy policy, long permits) {
+        return lines.hasUnknownWaiters(key)
                 ? denyInLine(key, policy, permits)
-                : orLocal(look(key, policy, permits), () -> unavailability.look(key, policy, permits)));
+                : orLocal(look(key, policy, permits), () -> unavailability.look(key, policy, permits));
     }
 
     /** Where somebody waits what is here is nobody else's. */
@@ -125,7 +129,7 @@ final class RedisState implements JointState {
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> taken = lines.hasWaiters(key)
-                ? shortcuts.takeInRedis(key, policy, permits)
+                ? lines.booked().behind(key).then(shortcuts.takeInRedis(key, policy, permits))
                 : shortcuts.take(key, policy, permits);
         return orLocal(taken, () -> unavailability.decide(key, policy, permits));
     }

@@ -3,6 +3,8 @@ package io.github.reactorratelimit.waiting;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -22,6 +24,7 @@ abstract class Line extends SerialWorker {
     private final String key;
     private final Queue<Waiter> arrivals = new ConcurrentLinkedQueue<>();
     private final Queue<Waiter> leavers = new ConcurrentLinkedQueue<>();
+    private final Queue<Runnable> afterwards = new ConcurrentLinkedQueue<>();
     private final AtomicInteger length = new AtomicInteger();
 
     /** The owner's. */
@@ -93,9 +96,17 @@ abstract class Line extends SerialWorker {
         poke();
     }
 
+    /** Runs the task once everything that was left in the mailbox before was dealt with. */
+    final void afterwards(Runnable task) {
+        afterwards.offer(task);
+        if (!poke() && afterwards.remove(task)) {
+            task.run();
+        }
+    }
+
     @Override
     protected final boolean isDone() {
-        return waiters.size() == 0 && arrivals.isEmpty() && !isBusy();
+        return waiters.size() == 0 && arrivals.isEmpty() && afterwards.isEmpty() && !isBusy();
     }
 
     /** Whether the line waits for something although nobody stands in it. */
@@ -105,12 +116,26 @@ abstract class Line extends SerialWorker {
 
     @Override
     protected final void work() {
+        List<Runnable> following = following();
         try {
             step();
         } catch (RuntimeException broken) {
             failAll(broken);
         }
         room.timer().update(this);
+        following.forEach(Runnable::run);
+    }
+
+    /** The tasks that were there before this step: those that come during it may follow what it does not see. */
+    private List<Runnable> following() {
+        if (afterwards.isEmpty()) {
+            return List.of();
+        }
+        List<Runnable> tasks = new ArrayList<>();
+        for (Runnable task = afterwards.poll(); task != null; task = afterwards.poll()) {
+            tasks.add(task);
+        }
+        return tasks;
     }
 
     private void step() {

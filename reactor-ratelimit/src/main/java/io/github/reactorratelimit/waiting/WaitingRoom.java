@@ -62,6 +62,21 @@ abstract class WaitingRoom<L extends Line> {
         return line(key) != null;
     }
 
+    /**
+     * Completes when all who joined or left the line of the key so far have been dealt with, perhaps by another
+     * thread: who asks after that does not overtake what it did itself.
+     */
+    public final Mono<Void> behind(String key) {
+        return Mono.create(sink -> {
+            L line = lines.get(key);
+            if (line == null) {
+                sink.success();
+            } else {
+                line.afterwards(sink::success);
+            }
+        });
+    }
+
     /** Whether it is open and nobody waits for any key; false may also mean that somebody has just left. */
     public final boolean isQuiet() {
         return !closed && pending.get() == 0;

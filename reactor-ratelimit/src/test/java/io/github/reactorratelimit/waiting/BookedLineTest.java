@@ -374,4 +374,42 @@ class BookedLineTest {
         assertThat(events).containsExactly("a failed at 0", "b failed at 0", "closed at 0");
         assertThat(desk.freed).containsExactlyInAnyOrder(100L, 200L);
     }
+
+    /** As if another thread worked the line off: what is done inside {@code book} comes while the line has an owner. */
+    @Test
+    void whoAsksBehindTheLineFindsThoseBookedWhoJoinedBefore() {
+        List<Integer> bookedWhenAsked = new ArrayList<>();
+        desk.instead = Mono.defer(() -> {
+            desk.instead = Mono.empty();
+            wait("b", 1, FOREVER);
+            wait("c", 1, FOREVER);
+            lines.behind("k").subscribe(nothing -> {}, error -> {}, () -> bookedWhenAsked.add(desk.booked.size()));
+            return Mono.empty();
+        });
+        wait("a", 1, FOREVER);
+        assertThat(bookedWhenAsked).containsExactly(3);
+    }
+
+    @Test
+    void whoAsksBehindTheLineFindsTheSlotsFreeOfThoseWhoLeftBefore() {
+        Disposable first = wait("a", 1, FOREVER);
+        List<Integer> freedWhenAsked = new ArrayList<>();
+        desk.instead = Mono.defer(() -> {
+            desk.instead = Mono.empty();
+            first.dispose();
+            lines.behind("k").subscribe(nothing -> {}, error -> {}, () -> freedWhenAsked.add(desk.freed.size()));
+            return Mono.empty();
+        });
+        wait("b", 1, FOREVER);
+        assertThat(freedWhenAsked).containsExactly(1);
+    }
+
+    @Test
+    void whoAsksBehindNobodyAsksAtOnce() {
+        List<String> asked = new ArrayList<>();
+        lines.behind("k").subscribe(nothing -> {}, error -> {}, () -> asked.add("asked"));
+        wait("a", 1, FOREVER).dispose();
+        lines.behind("k").subscribe(nothing -> {}, error -> {}, () -> asked.add("asked again"));
+        assertThat(asked).containsExactly("asked", "asked again");
+    }
 }
