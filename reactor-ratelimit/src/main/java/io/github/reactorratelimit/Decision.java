@@ -27,40 +27,32 @@ public final class Decision implements Verdict {
             boolean allowed,
             RateLimitPolicy policy,
             long permits,
-            long limit,
-            long remaining,
-            long resetAfterNanos,
+            Quota quota,
             long retryAfterNanos,
             @Nullable Debit debit,
             boolean degraded) {
         this.allowed = allowed;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
-        this.limit = limit;
-        this.remaining = remaining;
-        this.resetAfterNanos = resetAfterNanos;
+        this.limit = quota.limit();
+        this.remaining = quota.remaining();
+        this.resetAfterNanos = quota.resetAfterNanos();
         this.retryAfterNanos = retryAfterNanos;
         this.debit = debit;
         this.degraded = degraded;
     }
 
-    private static Decision of(
-            boolean allowed,
-            RateLimitPolicy policy,
-            long permits,
-            Quota quota,
-            long retryAfterNanos,
-            @Nullable Debit debit) {
-        return new Decision(
-                allowed,
-                policy,
-                permits,
-                quota.limit(),
-                quota.remaining(),
-                quota.resetAfterNanos(),
-                retryAfterNanos,
-                debit,
-                false);
+    /** A denial. Names no debit: a constructor that names a class which is not loaded yet is not inlined. */
+    private Decision(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
+        this.allowed = false;
+        this.policy = Objects.requireNonNull(policy, "policy");
+        this.permits = permits;
+        this.limit = quota.limit();
+        this.remaining = quota.remaining();
+        this.resetAfterNanos = quota.resetAfterNanos();
+        this.retryAfterNanos = retryAfterNanos;
+        this.debit = null;
+        this.degraded = false;
     }
 
     /**
@@ -77,33 +69,24 @@ public final class Decision implements Verdict {
 
     /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
     public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
-        return of(true, policy, debit.permits(), quota, Quota.UNKNOWN, debit);
+        return new Decision(
+                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"), false);
     }
 
     /** A request that would be allowed, but was only looked at: nothing was taken. */
     public static Decision wouldAllow(RateLimitPolicy policy, long permits, Quota quota) {
-        return of(true, policy, permits, quota, Quota.UNKNOWN, null);
+        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null, false);
     }
 
     /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if nobody can know it. */
     public static Decision deny(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
-        return of(false, policy, permits, quota, retryAfterNanos, null);
-    }
-
-    /** As {@link #deny(RateLimitPolicy, long, Quota, long)}, without an object for the quota: for stores that deny in memory. */
-    public static Decision deny(
-            RateLimitPolicy policy,
-            long permits,
-            long limit,
-            long remaining,
-            long resetAfterNanos,
-            long retryAfterNanos) {
-        return new Decision(false, policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos, null, false);
+        return new Decision(policy, permits, quota, retryAfterNanos);
     }
 
     /** The same decision, marked as made without the store because that did not answer. */
     public Decision asDegraded() {
-        return new Decision(allowed, policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos, debit, true);
+        Quota quota = new Quota(limit, remaining, resetAfterNanos);
+        return new Decision(allowed, policy, permits, quota, retryAfterNanos, debit, true);
     }
 
     /** Whether the request may go ahead. */

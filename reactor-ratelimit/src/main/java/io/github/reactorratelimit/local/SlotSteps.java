@@ -55,7 +55,7 @@ final class SlotSteps {
         long from = shared.from(seen, at);
         long resetTicks = Cell.since(at, from, steps.resetTicks(seen, from));
         long waitTicks = Cell.since(at, from, steps.waitTicks(seen, from, permits));
-        return Decision.deny(
-                steps.policy(), permits, steps.limit(), steps.remaining(seen, from), resetTicks, waitTicks);
+        Decision.Quota quota = new Decision.Quota(steps.limit(), steps.remaining(seen, from), resetTicks);
+        return Decision.deny(steps.policy(), permits, quota, waitTicks);
     }
 }
