@@ -42,6 +42,19 @@ public final class Decision implements Verdict {
         this.degraded = degraded;
     }
 
+    /** A denial. Names no debit: a constructor that names a class which is not loaded yet is not inlined. */
+    private Decision(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
+        this.allowed = false;
+        this.policy = Objects.requireNonNull(policy, "policy");
+        this.permits = permits;
+        this.limit = quota.limit();
+        this.remaining = quota.remaining();
+        this.resetAfterNanos = quota.resetAfterNanos();
+        this.retryAfterNanos = retryAfterNanos;
+        this.debit = null;
+        this.degraded = false;
+    }
+
     /**
      * What a key has left, as a decision reports it.
      *
@@ -67,7 +80,7 @@ public final class Decision implements Verdict {
 
     /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if nobody can know it. */
     public static Decision deny(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
-        return new Decision(false, policy, permits, quota, retryAfterNanos, null, false);
+        return new Decision(policy, permits, quota, retryAfterNanos);
     }
 
     /** The same decision, marked as made without the store because that did not answer. */

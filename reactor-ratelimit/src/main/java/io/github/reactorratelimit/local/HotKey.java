@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The prepaid permits of one key for as long as several threads ask for it at once: a few stripes, each
+ * The prepaid permits of one key for as long as it is asked for very often, or by several threads at once: a few stripes, each
  * on a cache line of its own, from which threads take without meeting each other. {@link StripedTable}
  * says when, and why that is right.
  *

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
  */
 final class HotKeys {
 
-    private static final int PLACES = 16;
+    static final int PLACES = 16;
 
     private final AtomicReferenceArray<HotKey> places = new AtomicReferenceArray<>(PLACES);
 
@@ -56,7 +56,7 @@ final class HotKeys {
         return at > first.openedAt && (first != now || first.isFor(key));
     }
 
-    private static int place(String key) {
+    static int place(String key) {
         int hash = key.hashCode();
         return (hash ^ hash >>> 16) & (PLACES - 1);
     }

@@ -45,12 +45,12 @@ final class SlotSteps {
         return level.swap(slot, seen, next) ? 0 : KeyTable.LOST;
     }
 
-    /** Whether the state is one that denies the permits. */
-    boolean denies(long seen, long at, long permits) {
-        return !LongWord.isMark(seen) && steps.take(seen, shared.from(seen, at), permits) == LongAlgorithm.RESERVED;
+    /** The state without the permits; {@link LongAlgorithm#RESERVED} if it denies them, another mark if it is none. */
+    long next(long seen, long at, long permits) {
+        return LongWord.isMark(seen) ? Level.ENTERING : steps.take(seen, shared.from(seen, at), permits);
     }
 
-    /** What a state that {@linkplain #denies denies} tells, with no object but the decision. */
+    /** What a state that denies the permits tells, with no object but the decision. */
     Decision denial(long seen, long at, long permits) {
         long from = shared.from(seen, at);
         long resetTicks = Cell.since(at, from, steps.resetTicks(seen, from));

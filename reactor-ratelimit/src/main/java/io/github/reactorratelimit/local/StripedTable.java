@@ -9,10 +9,10 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * A table whose keys may become hot: several threads that ask for one key at once take from {@linkplain
- * HotKey stripes} of prepaid permits, with neither a clock reading nor a word that they share. Only
- * where CASes on the key's state were lost, and only for buckets that are large against what the stripes
- * hold; everything else is what it is without stripes.
+ * A table whose keys may become hot: threads that ask for one key take from {@linkplain HotKey stripes} of
+ * prepaid permits, with neither a clock reading nor a word that they share. Only where CASes on the key's
+ * state were lost, or where the key is {@linkplain BusyKeys asked for very often}, be it by one thread; and only
+ * for buckets that are large against what the stripes hold. Everything else is what it is without stripes.
  *
  * <p><b>What is promised</b> is what the policy promises: at most {@code capacity + rate * W} in any
  * window W. Say that the state is the time T at which nothing is owed any more (in units of one permit),
@@ -78,6 +78,7 @@ final class StripedTable extends KeyTable {
     private final long batch;
     private final long reserve;
     private final HotKeys hotKeys = new HotKeys();
+    private final BusyKeys busyKeys = new BusyKeys();
 
     StripedTable(KeyTable table, LongSupplier clock, Consumer<String> cameBack, int stripes, long batch) {
         this.table = table;
@@ -133,8 +134,13 @@ final class StripedTable extends KeyTable {
                 if (!hot) {
                     noteLost(seen, key, at);
                 }
-            } else if (waitTicks != 0 || hot || !hotKeys.mayHaveMissed(seen, key, at)) {
+            } else if (waitTicks != 0 || hot) {
                 return waitTicks;
+            } else if (!hotKeys.mayHaveMissed(seen, key, at)) {
+                if (BusyKeys.isSample(at)) {
+                    noteSample(seen, key, at);
+                }
+                return 0;
             }
         }
     }
@@ -189,9 +195,18 @@ final class StripedTable extends KeyTable {
     }
 
     private void noteLost(HotKey seen, String key, long at) {
-        if (seen.countLost(at, LOST_WITHIN_NANOS) < LOST_TO_OPEN) {
-            return;
+        if (seen.countLost(at, LOST_WITHIN_NANOS) >= LOST_TO_OPEN) {
+            openIfFree(seen, key, at);
         }
+    }
+
+    private void noteSample(HotKey seen, String key, long at) {
+        if (busyKeys.countSample(key, at)) {
+            openIfFree(seen, key, at);
+        }
+    }
+
+    private void openIfFree(HotKey seen, String key, long at) {
         if (!seen.isActive()) {
             open(seen, key, at);
         } else if (seen.isIdle(at, IDLE_NANOS)) {

@@ -23,6 +23,7 @@ interface FluxCase {
     static FluxCase of(String contender) {
         return switch (contender) {
             case Names.OURS -> new Ours(RateLimiter.of(Limit.GENEROUS.tokenBucket()));
+            case Names.OURS_SMALL -> new Ours(RateLimiter.of(Limit.GENEROUS.smallTokenBucket()));
             case BARE -> source -> source;
             case MAP -> source -> source.map(value -> value);
             case OPERATOR -> new Resilience4jOperator(RateLimiterOperator.of(Limit.GENEROUS.resilience4j()));

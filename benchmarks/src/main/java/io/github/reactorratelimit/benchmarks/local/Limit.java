@@ -22,8 +22,15 @@ record Limit(int permits, Duration period) {
     /** One permit, for who comes first; everybody else is denied while the benchmark runs. */
     static final Limit SCARCE = new Limit(1, Duration.ofHours(1));
 
+    private static final int SMALL_BURST = 10_000;
+
     TokenBucket tokenBucket() {
         return TokenBucket.of(permits, period);
+    }
+
+    /** Too small for prepaid permits, so that every debit reads the clock; still nobody is denied, since no thread asks so fast. */
+    TokenBucket smallTokenBucket() {
+        return tokenBucket().withBurst(SMALL_BURST);
     }
 
     Gcra gcra() {

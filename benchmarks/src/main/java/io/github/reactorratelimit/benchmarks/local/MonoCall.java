@@ -32,6 +32,7 @@ interface MonoCall {
     static MonoCall of(String contender, Limit limit) {
         return switch (contender) {
             case Names.OURS -> assembled(ours(RateLimiter.of(limit.tokenBucket())));
+            case Names.OURS_SMALL -> assembled(ours(RateLimiter.of(limit.smallTokenBucket())));
             case OURS_PER_CALL -> assembledPerCall(RateLimiter.of(limit.tokenBucket()));
             case FLOOR -> assembled(new LeastOperator(GUARDED, limit));
             case BARE -> assembled(GUARDED);

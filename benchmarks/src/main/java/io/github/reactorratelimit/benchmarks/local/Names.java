@@ -5,6 +5,7 @@ final class Names {
 
     static final String OURS = "reactor-ratelimit";
     static final String OURS_GCRA = "reactor-ratelimit, GCRA";
+    static final String OURS_SMALL = "reactor-ratelimit, burst of 10 000";
     static final String BUCKET4J = "Bucket4j";
     static final String BUCKET4J_NANOS = "Bucket4j, nanoseconds";
     static final String RESILIENCE4J = "Resilience4j";

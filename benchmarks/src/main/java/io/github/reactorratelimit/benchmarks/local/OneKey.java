@@ -15,6 +15,7 @@ interface OneKey {
         return switch (contender) {
             case Names.OURS -> new Ours(RateLimiter.of(limit.tokenBucket()));
             case Names.OURS_GCRA -> new Ours(RateLimiter.of(limit.gcra()));
+            case Names.OURS_SMALL -> new Ours(RateLimiter.of(limit.smallTokenBucket()));
             case Names.BUCKET4J -> new Bucket4j(limit.bucket4j());
             case Names.BUCKET4J_NANOS -> new Bucket4j(limit.bucket4jInNanoseconds());
             case Names.RESILIENCE4J -> new Resilience4j(limit.resilience4j());

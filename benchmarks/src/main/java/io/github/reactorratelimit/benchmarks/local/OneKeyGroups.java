@@ -48,6 +48,9 @@ final class OneKeyGroups {
         List<Contender> contenders = new ArrayList<>();
         contenders.add(Contender.ours(Names.OURS));
         contenders.add(Contender.ours(Names.OURS_GCRA));
+        if (outcome.equals("allowed")) {
+            contenders.add(Contender.ours(Names.OURS_SMALL));
+        }
         contenders.add(Contender.floor(floor));
         contenders.add(Contender.floor(Names.CLOCK));
         for (String peer :

@@ -47,6 +47,7 @@ final class StreamGroups {
     private static Group asynchronous() {
         List<Contender> contenders = new ArrayList<>();
         contenders.add(Contender.ours(Names.OURS));
+        contenders.add(Contender.ours(Names.OURS_SMALL));
         contenders.add(Contender.floor(CAS_IN_HANDLE));
         contenders.add(Contender.floor(FluxCase.MAP));
         contenders.addAll(peersInHandle());
@@ -71,6 +72,7 @@ final class StreamGroups {
                 "Mono, per call, allowed",
                 List.of(
                         Contender.ours(Names.OURS),
+                        Contender.ours(Names.OURS_SMALL),
                         Contender.ours(MonoCall.OURS_PER_CALL),
                         Contender.floor(MonoCall.FLOOR),
                         Contender.floor(MonoCall.BARE),
