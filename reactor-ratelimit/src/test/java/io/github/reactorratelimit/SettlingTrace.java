@@ -50,7 +50,9 @@ final class SettlingTrace {
 
     void step() {
         RateLimiter limiter = limiters.get(random.nextInt(limiters.size()));
-        if (!open.isEmpty() && random.nextInt(3) == 0) {
+        if (random.nextInt(25) == 0) {
+            startAnew(limiter);
+        } else if (!open.isEmpty() && random.nextInt(3) == 0) {
             settle(open.remove(random.nextInt(open.size())));
         } else if (!taken.isEmpty() && random.nextInt(3) == 0) {
             refund(taken.remove(random.nextInt(taken.size())));
@@ -60,6 +62,14 @@ final class SettlingTrace {
         stepsInDebt += spent > LIMIT ? 1 : 0;
         long left = Math.max(0, LIMIT - spent);
         assertThat(now(limiter.peek(key)).remaining()).isBetween(Math.max(0, left - slack), left);
+    }
+
+    /** What was settled is spent for good; what is open then is never settled. */
+    private void startAnew(RateLimiter limiter) {
+        limiter.reset(key).block(SettlingContract.PATIENCE);
+        open.clear();
+        taken.clear();
+        spent = 0;
     }
 
     private void settle(Reservation reserved) {

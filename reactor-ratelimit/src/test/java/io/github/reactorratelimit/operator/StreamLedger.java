@@ -74,12 +74,12 @@ public final class StreamLedger {
                         .estimate(estimate)
                         .cost(Integer::longValue)
                         .step(1 + elements % 20)));
-        times.schedule(() -> charged.subscribe(receiver));
         if (end == 2) {
             receiver.leaveOn = times;
         } else if (end == 3 && leaveWhileWaiting && random.nextBoolean()) {
-            times.schedule(receiver::dispose);
+            receiver.leaveAtOnceOn = times;
         }
+        times.schedule(() -> charged.subscribe(receiver));
     }
 
     private final class Receiver extends BaseSubscriber<Integer> {
@@ -90,6 +90,9 @@ public final class StreamLedger {
         /** Leaves on another thread, if there is an element at all. */
         private Scheduler leaveOn;
 
+        /** Leaves on another thread, perhaps before there is anything. */
+        private Scheduler leaveAtOnceOn;
+
         Receiver(int cancelAfter) {
             this.cancelAfter = cancelAfter;
         }
@@ -97,6 +100,9 @@ public final class StreamLedger {
         @Override
         protected void hookOnSubscribe(Subscription subscription) {
             subscription.request(Long.MAX_VALUE);
+            if (leaveAtOnceOn != null) {
+                leaveAtOnceOn.schedule(this::dispose);
+            }
         }
 
         @Override
