@@ -1,5 +1,7 @@
 import static io.github.reactorratelimit.RateLimiter.ask;
+import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
+import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
@@ -38,6 +40,22 @@ interface Quotes {
     Quote lastKnown(String symbol);
 }
 
+record Chunk(String text, int tokens) {}
+
+record Answer(String text, long tokens) {}
+
+interface Model {
+    Flux<Chunk> stream(String prompt);
+
+    Mono<Answer> complete(String prompt);
+}
+
+record Session(String user) {}
+
+interface Accounts {
+    Mono<Session> logIn(String user, String password);
+}
+
 interface Plans {
     Mono<RateLimitPolicy> policyOf(String customerId);
 }
@@ -52,6 +70,8 @@ abstract class Prelude {
     static Flux<Order> orders = Flux.range(1, 1_000_000).map(i -> new Order("customer " + i % 10, 1 + i % 3));
     static Order order;
     static Quotes quotes;
+    static Model model;
+    static Accounts accounts;
     static Plans plans;
     static MeterRegistry registry;
     static RateLimitPolicy policy;
@@ -63,6 +83,8 @@ abstract class Prelude {
     static String symbol;
     static String ip;
     static String user;
+    static String password;
+    static String prompt;
 
     static Mono<Void> ship(Order order) {
         return Mono.empty();

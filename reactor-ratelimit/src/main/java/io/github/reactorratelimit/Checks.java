@@ -33,6 +33,13 @@ final class Checks {
         return permits;
     }
 
+    static long notNegative(String name, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException(name + " must not be negative, was " + value);
+        }
+        return value;
+    }
+
     static Duration period(String name, Duration value) {
         Objects.requireNonNull(value, name);
         if (value.isZero() || value.isNegative()) {

@@ -35,6 +35,11 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
     }
 
     @Override
+    public boolean settles() {
+        return parts.stream().allMatch(RateLimitPolicy::settles);
+    }
+
+    @Override
     public CompositePolicy share(int n) {
         return new CompositePolicy(parts.stream().map(part -> part.share(n)).toList());
     }

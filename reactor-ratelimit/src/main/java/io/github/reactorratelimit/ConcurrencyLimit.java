@@ -35,6 +35,11 @@ public record ConcurrencyLimit(long max, Duration lease) implements RateLimitPol
     }
 
     @Override
+    public boolean settles() {
+        return false;
+    }
+
+    @Override
     public long capacity() {
         return max;
     }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -18,16 +19,20 @@ final class DefaultRateLimiter implements RateLimiter {
     private final @Nullable PolicyResolver resolver;
     private final RateLimitRecorder recorder;
     private final Awaiting awaiting;
+    private final Settling settling;
 
     /** The most permits that can be had without a release; asking the policy costs more when there are many kinds. */
     private final long plainCapacity;
 
-    DefaultRateLimiter(LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver) {
+    /** @param maxDebt permits a key may owe when it is charged without asking; one capacity, unless given */
+    DefaultRateLimiter(
+            LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver, OptionalLong maxDebt) {
         this.settings = settings;
         this.state = state;
         this.resolver = resolver;
         this.recorder = settings.recorder();
         this.awaiting = new Awaiting(settings, state);
+        this.settling = new Settling(state, recorder, resolver, maxDebt);
         RateLimitPolicy own = settings.policy();
         this.plainCapacity = own instanceof ConcurrencyLimit ? 0 : own.capacity();
     }
@@ -170,6 +175,26 @@ final class DefaultRateLimiter implements RateLimiter {
         });
     }
 
+    @Override
+    public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
+        RateLimitPolicy own = settings.policy();
+        if (resolver == null) {
+            Settling.requireSettles(own);
+        }
+        Mono<Decision> answer = resolver == null
+                ? acquire(key, estimate, maxWait)
+                : lookUpAndAwait(resolver, key, estimate, maxWait, Settling::requireSettles);
+        String name = Keys.normalise(key);
+        return answer.handle((decision, sink) -> {
+            if (decision.allowed()) {
+                sink.next(
+                        settling.open(name, decision.debit().map(Debit::policy).orElse(own), decision));
+            } else {
+                sink.error(new RateLimitExceededException(decision));
+            }
+        });
+    }
+
     private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
 
     @Override
@@ -197,7 +222,7 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Void> close() {
-        return state.close();
+        return state.close().then(settling.ended());
     }
 
     @Override

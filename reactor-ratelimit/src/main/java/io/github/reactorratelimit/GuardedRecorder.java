@@ -56,6 +56,21 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void reserved(long permits) {
+        guard(() -> actual.reserved(permits));
+    }
+
+    @Override
+    public void settled(long reserved, long spent) {
+        guard(() -> actual.settled(reserved, spent));
+    }
+
+    @Override
+    public void uncharged(long permits) {
+        guard(() -> actual.uncharged(permits));
+    }
+
+    @Override
     public void degraded(Degradation degradation) {
         guard(() -> actual.degraded(degradation));
     }

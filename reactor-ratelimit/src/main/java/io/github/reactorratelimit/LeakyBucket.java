@@ -66,6 +66,11 @@ public record LeakyBucket(long permits, Duration period, long queueCapacity, boo
     }
 
     @Override
+    public boolean settles() {
+        return false;
+    }
+
+    @Override
     public long capacity() {
         return queueCapacity;
     }

@@ -8,8 +8,8 @@ import reactor.core.publisher.Mono;
  * normalised by the caller, the limiter; permits lie between 1 and the policy's capacity.
  *
  * <p>Every method is non-blocking, does nothing before subscription, and asks anew on each one.
- * After {@link #close()} every Mono signals {@link RateLimiterClosedException}, but for {@link #refund},
- * which still gives back, and {@code close} itself; {@link #tryAcquireNow} returns false.
+ * After {@link #close()} every Mono signals {@link RateLimiterClosedException}, but for {@link #refund} and {@link #charge},
+ * which still settle what is open, and {@code close} itself; {@link #tryAcquireNow} returns false.
  */
 public interface LimiterState {
 
@@ -60,6 +60,18 @@ public interface LimiterState {
 
     /** Gives a debit back as far as its effect is still there; the caller has {@linkplain Debit#claim() claimed} it. */
     Mono<Void> refund(Debit debit);
+
+    /**
+     * Takes permits whether they are there or not, in one atomic step: what was spent already. At most {@code maxDebt}
+     * are overdrawn; of several parts of a policy each is charged as far as that goes. Waiters of this process are re-planned; slots
+     * that a store has promised stay. Works after {@link #close()} too.
+     *
+     * @param permits at least 1; may be more than the policy's capacity
+     * @return how many could not be charged; an error if the store did not answer
+     */
+    default Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+        return Mono.error(new UnsupportedOperationException("this store cannot charge what was spent without asking"));
+    }
 
     /** Denies the key everything for this long from now, or ends its pause if zero; waiters are re-planned. */
     Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration);

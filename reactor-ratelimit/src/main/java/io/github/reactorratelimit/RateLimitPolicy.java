@@ -23,6 +23,14 @@ public sealed interface RateLimitPolicy
     long capacity();
 
     /**
+     * Whether what was taken can be {@linkplain RateLimiter#reserve settled} by what was really spent. Not for a {@link
+     * LeakyBucket}, whose slots pass by, nor for a {@link ConcurrencyLimit}, whose permits are not spent.
+     */
+    default boolean settles() {
+        return true;
+    }
+
+    /**
      * One {@code n}-th of this policy, for {@code n} instances that share a limit without a common
      * store: the shares together never allow more than the whole.
      *

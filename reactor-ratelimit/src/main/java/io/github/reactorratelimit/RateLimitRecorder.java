@@ -52,7 +52,19 @@ public interface RateLimitRecorder {
      */
     default void leaseLost(long permits) {}
 
-    /** Permits that were given out without the store could not be charged to it afterwards. */
+    /** Permits were reserved, to be settled later. */
+    default void reserved(long permits) {}
+
+    /** A reservation was settled: so many were reserved, and so many were really spent. */
+    default void settled(long reserved, long actual) {}
+
+    /** Permits that were spent beyond what was reserved were not charged: the key owes as much as it may. */
+    default void uncharged(long permits) {}
+
+    /**
+     * Permits could not be charged, because the store did not answer: they were given out without it, or spent beyond
+     * what was reserved.
+     */
     default void chargeLost(long permits) {}
 
     /** A decision was made without the store. */

@@ -127,13 +127,35 @@ public interface RateLimiter extends Disposable {
      */
     <T> Flux<T> use(String key, long permits, Publisher<T> work);
 
+    /** Reserves permits, waiting in line for them however long it takes; see {@link #reserve(String, long, Duration)}. */
+    default Mono<Reservation> reserve(String key, long estimate) {
+        return reserve(key, estimate, Duration.ofNanos(Long.MAX_VALUE));
+    }
+
+    /**
+     * Takes an estimate of what work will cost, to be {@linkplain Reservation#settle settled} by what it really cost.
+     * Waits and is denied as {@link #acquire(String, long, Duration)}; a denial is a {@link RateLimitExceededException}. A
+     * subscriber that cancels before the reservation is delivered to it spends nothing. Once delivered it is spent as
+     * estimated until it is settled, and for good if it never is.
+     *
+     * @param estimate at least 1, at most the policy's capacity
+     * @throws IllegalStateException if the policy {@linkplain RateLimitPolicy#settles() cannot be settled}; signalled, where a key
+     *     has a policy of its own
+     */
+    default Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
+        throw new UnsupportedOperationException("this limiter makes no reservations");
+    }
+
     /** The policy of keys that have none of their own. */
     RateLimitPolicy policy();
 
     /** The limiter's name, for errors and meters. */
     String name();
 
-    /** Ends every wait with {@link RateLimiterClosedException}, then completes. */
+    /**
+     * Ends every wait with {@link RateLimiterClosedException}, and completes when what is being settled has been. Reservations
+     * that are still open can be settled afterwards.
+     */
     Mono<Void> close();
 
     /** Closes without waiting for the end. */

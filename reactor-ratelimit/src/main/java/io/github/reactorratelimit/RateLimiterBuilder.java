@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import io.github.reactorratelimit.local.LocalStore;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -24,6 +25,7 @@ public final class RateLimiterBuilder {
     private @Nullable Scheduler scheduler;
     private RateLimitRecorder recorder = RateLimitRecorder.NOOP;
     private int maxWaiters = DEFAULT_MAX_WAITERS;
+    private OptionalLong maxDebt = OptionalLong.empty();
     private @Nullable Function<? super String, ? extends Mono<? extends RateLimitPolicy>> policyPerKey;
     private Duration keepPolicies = Duration.ZERO;
 
@@ -76,6 +78,18 @@ public final class RateLimiterBuilder {
     }
 
     /**
+     * Permits a key may owe after {@link Reservation#settle} charged more than it had; as many as its policy's
+     * capacity, unless given, and no more than can be counted exactly. What is beyond that is not charged, and {@linkplain
+     * RateLimitRecorder#uncharged counted}. 0 charges no more than there is.
+     *
+     * @throws IllegalArgumentException if it is negative
+     */
+    public RateLimiterBuilder maxDebt(long permits) {
+        this.maxDebt = OptionalLong.of(Checks.notNegative("maxDebt", permits));
+        return this;
+    }
+
+    /**
      * A policy per key: VIPs, tiers, plans from a database. An empty Mono means the limiter's own policy;
      * an error, or no answer within 5 seconds, fails the request, and nothing is taken. The time it takes
      * counts towards {@code maxWait} and the deadline: when they are over, the request is denied. A {@code
@@ -108,6 +122,6 @@ public final class RateLimiterBuilder {
         LimiterState state = in.open(settings);
         PolicyResolver resolver =
                 policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);
-        return new DefaultRateLimiter(settings, state, resolver);
+        return new DefaultRateLimiter(settings, state, resolver, maxDebt);
     }
 }

@@ -39,8 +39,25 @@ public interface Algorithm<S> {
     /** 0 if {@code permits} are there at {@code now}; else the ticks until they are, if nobody else asks: one tick earlier they are not. */
     long waitTicks(S state, long now, long permits);
 
-    /** The state after taking permits; only where {@link #waitTicks} is 0. */
+    /** The state after taking permits; only where {@link #waitTicks} is 0, or they are {@link #chargeable}. */
     S debit(S state, long now, long permits);
+
+    /**
+     * How many permits can be charged without asking, so that at most {@code maxDebt} are overdrawn: what is there and
+     * what may be owed, less what is owed already. Fewer where they could not be counted exactly.
+     */
+    default long chargeable(S state, long now, long maxDebt) {
+        return remaining(state, now);
+    }
+
+    /**
+     * The state after charging the permits, or as many of them as are {@link #chargeable}: of a composite each part as many
+     * as it can. What is overdrawn is a debt: {@link #remaining} is 0 and {@link #waitTicks} includes it.
+     */
+    default S charge(S state, long now, long permits, long maxDebt) {
+        long charged = Math.min(permits, chargeable(state, now, maxDebt));
+        return charged == 0 ? state : debit(state, now, charged);
+    }
 
     /** The most permits for which {@link #waitTicks} is 0, 0 if there are none. */
     long remaining(S state, long now);

@@ -39,7 +39,9 @@ public final class Algorithms {
             return new LogAlgorithm(log, clock.tick().ticks("window", log.window()));
         }
         if (policy instanceof SlidingWindowCounter counter) {
-            return new CounterAlgorithm(counter, epochGrid(counter.window(), clock), Grains.of(counter, clock.tick()));
+            Grains grains = Grains.of(counter, clock.tick());
+            long exactBelow = clock.tick().exactBelow();
+            return new CounterAlgorithm(counter, epochGrid(counter.window(), clock), grains, exactBelow);
         }
         if (policy instanceof ConcurrencyLimit concurrency) {
             return new ConcurrencyAlgorithm(concurrency).boxed();
@@ -50,7 +52,8 @@ public final class Algorithms {
                     composite.parts().stream().map(part -> of(part, clock)).toList());
         }
         if (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE) {
-            return new StepwiseAlgorithm(bucket, clock.tick().ticks("period", bucket.period()));
+            Tick tick = clock.tick();
+            return new StepwiseAlgorithm(bucket, tick.ticks("period", bucket.period()), tick.exactBelow());
         }
         Meter meter = meter(policy, clock.tick());
         return new LevelAlgorithm(policy, meter, fresh(policy, meter, clock));

@@ -31,6 +31,11 @@ record BoxedAlgorithm(LongAlgorithm steps) implements Algorithm<Long> {
     }
 
     @Override
+    public long chargeable(Long state, long now, long maxDebt) {
+        return steps.chargeable(state, now, maxDebt);
+    }
+
+    @Override
     public long remaining(Long state, long now) {
         return steps.remaining(state, now);
     }

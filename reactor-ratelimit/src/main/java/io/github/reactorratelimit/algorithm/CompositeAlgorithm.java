@@ -65,6 +65,18 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
     }
 
     @Override
+    public long chargeable(States state, long now, long maxDebt) {
+        return least(part -> part.chargeable(state, now, maxDebt));
+    }
+
+    @Override
+    public States charge(States state, long now, long permits, long maxDebt) {
+        Object[] next = new Object[parts.size()];
+        parts.forEach(part -> next[part.index] = part.charge(state, now, permits, maxDebt));
+        return new States(next);
+    }
+
+    @Override
     public long remaining(States state, long now) {
         return least(part -> part.remaining(state, now));
     }
@@ -149,6 +161,14 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
 
         S debit(States state, long now, long permits) {
             return algorithm.debit(own(state), now, permits);
+        }
+
+        long chargeable(States state, long now, long maxDebt) {
+            return algorithm.chargeable(own(state), now, maxDebt);
+        }
+
+        S charge(States state, long now, long permits, long maxDebt) {
+            return algorithm.charge(own(state), now, permits, maxDebt);
         }
 
         long remaining(States state, long now) {

@@ -32,14 +32,16 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     private final long windowTicks;
     private final long grainTicks;
     private final long windowGrains;
+    private final long exactDebt;
 
-    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Grains grains) {
+    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Grains grains, long exactBelow) {
         this.policy = policy;
         this.grid = grid;
         this.limit = policy.limit();
         this.windowTicks = grains.windowTicks();
         this.grainTicks = grains.grainTicks();
         this.windowGrains = grains.windowGrains();
+        this.exactDebt = Math.min(Ticks.EXACT_PERMITS, exactBelow / windowGrains) - 1 - limit;
     }
 
     @Override
@@ -72,6 +74,12 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
         return new Counts(counts.start, counts.previous, counts.current + permits);
     }
 
+    /** What is overdrawn weighs in the next window too, as all permits do. */
+    @Override
+    public long chargeable(Counts state, long now, long maxDebt) {
+        return Ticks.chargeable(signedRoom(at(state, now), now), maxDebt, exactDebt);
+    }
+
     @Override
     public long remaining(Counts state, long now) {
         return room(at(state, now), now);
@@ -98,13 +106,14 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
     /**
      * A window that starts after the next one comes from a clock that has gone back: all permits count in
-     * this one, since how much of the previous window had slid out cannot be told any more.
+     * this one, since how much of the previous window had slid out cannot be told any more; no more than the
+     * limit, unless more were overdrawn.
      */
     @Override
     public Counts rebase(Counts state, long now) {
         long start = grid.startOf(now);
         return state.start > Ticks.plus(start, windowTicks)
-                ? new Counts(start, 0, Math.min(limit, state.previous + state.current))
+                ? new Counts(start, 0, Math.max(state.current, Math.min(limit, state.previous + state.current)))
                 : state;
     }
 
@@ -117,9 +126,13 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     }
 
     private long room(Counts counts, long now) {
+        return Math.max(0, signedRoom(counts, now));
+    }
+
+    private long signedRoom(Counts counts, long now) {
         long elapsedGrains = Ticks.until(now, counts.start) / grainTicks;
         long weighted = Ticks.ceilDiv(counts.previous * (windowGrains - elapsedGrains), windowGrains);
-        return Math.max(0, limit - counts.current - weighted);
+        return limit - counts.current - weighted;
     }
 
     /** In this window if enough of the previous one slides out in time, else in the next, at last in the one after. */

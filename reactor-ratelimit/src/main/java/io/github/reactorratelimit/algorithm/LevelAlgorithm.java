@@ -25,6 +25,11 @@ record LevelAlgorithm(RateLimitPolicy policy, Meter meter, Level fresh) implemen
     }
 
     @Override
+    public long chargeable(Level state, long now, long maxDebt) {
+        return meter.chargeable(deficit(state, now), maxDebt);
+    }
+
+    @Override
     public long remaining(Level state, long now) {
         return meter.remaining(deficit(state, now));
     }
@@ -40,8 +45,12 @@ record LevelAlgorithm(RateLimitPolicy policy, Meter meter, Level fresh) implemen
         return back == 0 ? state : new Level(now, Math.max(0, deficit(state, now) - back));
     }
 
+    /** What was overdrawn stays, as of now if the clock has gone back. */
     @Override
     public Level rebase(Level state, long now) {
+        if (state.parts() > meter.mostParts) {
+            return now < state.at() ? new Level(now, state.parts()) : state;
+        }
         return meter.liesAhead(state.at(), state.parts(), now) ? new Level(now, meter.mostParts) : state;
     }
 

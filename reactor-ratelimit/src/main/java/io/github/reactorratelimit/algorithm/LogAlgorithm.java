@@ -9,6 +9,9 @@ import io.github.reactorratelimit.SlidingWindowLog;
  */
 record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algorithm<PermitLog> {
 
+    /** What a log holds at most, debts included: half of where the totals of the twin wrap. */
+    private static final long MOST_PERMITS = 500_000;
+
     @Override
     public long limit() {
         return policy.limit();
@@ -31,9 +34,16 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
         return state.plus(stamp(state, now), Math.toIntExact(permits), cutoff(state, now));
     }
 
+    /** What is overdrawn leaves the window as all permits do, a window after it was charged. */
+    @Override
+    public long chargeable(PermitLog state, long now, long maxDebt) {
+        long room = policy.limit() - state.after(cutoff(state, now));
+        return Ticks.chargeable(room, maxDebt, MOST_PERMITS - policy.limit());
+    }
+
     @Override
     public long remaining(PermitLog state, long now) {
-        return policy.limit() - state.after(cutoff(state, now));
+        return Math.max(0, policy.limit() - state.after(cutoff(state, now)));
     }
 
     @Override

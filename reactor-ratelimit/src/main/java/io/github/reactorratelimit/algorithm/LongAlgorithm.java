@@ -38,6 +38,11 @@ public interface LongAlgorithm {
         return waitTicks(state, now, permits) == 0 ? debit(state, now, permits) : RESERVED;
     }
 
+    /** See {@link Algorithm#chargeable}. */
+    default long chargeable(long state, long now, long maxDebt) {
+        return remaining(state, now);
+    }
+
     /** See {@link Algorithm#remaining}. */
     long remaining(long state, long now);
 

@@ -10,7 +10,7 @@ import java.time.Duration;
  * below {@link Tick#exactBelow()}: then a coarser one is taken, rounded to the longer interval, which
  * must keep the rate within 0.1 %.
  *
- * <p>The deficit after a debit never exceeds {@link #mostParts}. Asked for an earlier time it does, by what
+ * <p>The deficit after a debit never exceeds {@link #mostParts}, but for a debt that was charged without asking. Asked for an earlier time it does, by what
  * flows back until the debit: a wait told for then must end when it does now. Twin of level.lua, which is
  * asked only after a rebase: change both, or neither.
  */
@@ -34,6 +34,9 @@ abstract class Meter {
 
     private final long fillTicks;
 
+    /** Deficits stay below this. */
+    private final long exactBelow;
+
     /** @param slackParts what may still be owed when a permit passes that is not counted in the capacity */
     Meter(Fraction interval, long capacity, long slackParts) {
         this.capacity = capacity;
@@ -42,6 +45,7 @@ abstract class Meter {
         this.capacityParts = capacity * partsPerPermit;
         this.mostParts = capacityParts + slackParts;
         this.fillTicks = Ticks.ceilDiv(mostParts, partsPerTick);
+        this.exactBelow = interval.exactBelow();
     }
 
     /** How far a deficit is above what would let these permits pass; 0 or less if they pass. */
@@ -49,6 +53,12 @@ abstract class Meter {
 
     /** The most permits that pass. */
     abstract long remaining(long deficitParts);
+
+    /** How many permits may be charged on top of a deficit, see {@link Algorithm#chargeable}. */
+    final long chargeable(long deficitParts, long maxDebt) {
+        long exactDebt = (exactBelow - 1 - capacityParts - 2 * partsPerTick) / partsPerPermit;
+        return Ticks.chargeable(Math.floorDiv(capacityParts - deficitParts, partsPerPermit), maxDebt, exactDebt);
+    }
 
     final long costParts(long permits) {
         return permits * partsPerPermit;
@@ -99,8 +109,9 @@ abstract class Meter {
      *
      * @param partsPerPermit the numerator
      * @param partsPerTick the denominator
+     * @param exactBelow where products end to be exact
      */
-    record Fraction(long partsPerPermit, long partsPerTick) {
+    record Fraction(long partsPerPermit, long partsPerTick, long exactBelow) {
 
         /**
          * The interval of {@code permits} per {@code period}.
@@ -120,7 +131,7 @@ abstract class Meter {
             for (BigInteger parts : candidates) {
                 BigInteger cost = ceilDiv(parts.multiply(ticks), perPeriod);
                 if (fits(parts, cost, capacity, tick) && accurate(parts, cost, ticks, perPeriod)) {
-                    return new Fraction(cost.longValueExact(), parts.longValueExact());
+                    return new Fraction(cost.longValueExact(), parts.longValueExact(), tick.exactBelow());
                 }
             }
             throw new IllegalArgumentException(name + " " + capacity + " at " + permits + " per " + period

@@ -57,6 +57,11 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
     }
 
     @Override
+    public long chargeable(long state, long now, long maxDebt) {
+        return meter.chargeable(deficit(state, now), maxDebt);
+    }
+
+    @Override
     public long remaining(long state, long now) {
         return meter.remaining(deficit(state, now));
     }
@@ -72,6 +77,7 @@ final class PackedLevelAlgorithm implements LongAlgorithm {
         return back == 0 ? state : pack(now, Math.max(0, deficit(state, now) - back));
     }
 
+    /** What is overdrawn cannot be told from a time that lies ahead: where the clock may go backward debts are cut off. */
     @Override
     public long rebase(long state, long now) {
         return state != fresh && ahead(state, now) > meter.mostParts ? pack(now, meter.mostParts) : state;

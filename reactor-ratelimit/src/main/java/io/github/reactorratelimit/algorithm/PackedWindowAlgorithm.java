@@ -4,8 +4,8 @@ import io.github.reactorratelimit.FixedWindow;
 
 /**
  * The steps of {@link WindowAlgorithm} for epoch-aligned windows over one long: the window's start plus
- * a slice of the window for each permit used, so a state of 1 to {@code limit} permits lies in {@code
- * (start, end]}. At {@code end} it is either a full window or the unused start of the next: for a time in
+ * a slice of the window for each permit used. There are more slices than permits, up to {@link #SLICES_PER_PERMIT} times, for
+ * what is overdrawn; so a state in which any is used lies in {@code (start, end]}. At {@code end} it is either a full window or the unused start of the next: for a time in
  * the old window it is the full one, for a time in the next it means nothing used there, and both are
  * right, since a state in which nothing is used is always written as {@link #fresh()}.
  */
@@ -15,16 +15,23 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
 
     private final FixedWindow policy;
     private final WindowGrid.Epoch grid;
+    private static final long SLICES_PER_PERMIT = 1_024;
+
+    private final long slices;
     private final long sliceTicks;
 
     PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
         this.policy = policy;
         this.grid = grid;
-        this.sliceTicks = grid.windowTicks / policy.limit();
+        this.slices = policy.limit() > grid.windowTicks / SLICES_PER_PERMIT
+                ? grid.windowTicks
+                : policy.limit() * SLICES_PER_PERMIT;
+        this.sliceTicks = grid.windowTicks / slices;
     }
 
+    /** With slices for a debt as large as the limit. */
     static boolean fits(FixedWindow policy, WindowGrid.Epoch grid) {
-        return policy.limit() <= grid.windowTicks;
+        return policy.limit() <= grid.windowTicks / 2;
     }
 
     @Override
@@ -55,8 +62,13 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     }
 
     @Override
+    public long chargeable(long state, long now, long maxDebt) {
+        return Ticks.chargeable(policy.limit() - used(state, now), maxDebt, slices - policy.limit());
+    }
+
+    @Override
     public long remaining(long state, long now) {
-        return policy.limit() - used(state, now);
+        return Math.max(0, policy.limit() - used(state, now));
     }
 
     @Override

@@ -7,7 +7,8 @@ import io.github.reactorratelimit.TokenBucket;
  * after it {@code refill} tokens come back at once; a full bucket forgets its grid, so refill points are
  * never closer than a period. Twin of stepwise_bucket.lua: change both, or neither.
  */
-record StepwiseAlgorithm(TokenBucket policy, long periodTicks) implements Algorithm<StepwiseAlgorithm.Steps> {
+record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
+        implements Algorithm<StepwiseAlgorithm.Steps> {
 
     /**
      * What is missing.
@@ -42,9 +43,17 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks) implements Algori
         return current.used == 0 ? new Steps(now, permits) : new Steps(current.since, current.used + permits);
     }
 
+    /** Times stay exact: so many periods, at most, until all is refilled. */
+    @Override
+    public long chargeable(Steps state, long now, long maxDebt) {
+        long periods = exactBelow / 4 / periodTicks;
+        long most = periods > Ticks.EXACT_PERMITS / policy.refill() ? Ticks.EXACT_PERMITS : periods * policy.refill();
+        return Ticks.chargeable(policy.capacity() - at(state, now).used, maxDebt, most - policy.capacity());
+    }
+
     @Override
     public long remaining(Steps state, long now) {
-        return policy.capacity() - at(state, now).used;
+        return Math.max(0, policy.capacity() - at(state, now).used);
     }
 
     @Override

@@ -3,6 +3,9 @@ package io.github.reactorratelimit.algorithm;
 /** Times that saturate instead of wrapping: the clock's origin is arbitrary, so a sum may leave the longs. */
 final class Ticks {
 
+    /** Permits stay below this: the integers of a double, at every tick. */
+    static final long EXACT_PERMITS = 1L << 53;
+
     private Ticks() {}
 
     static long plus(long time, long ticks) {
@@ -27,6 +30,16 @@ final class Ticks {
     /** Ticks from {@code now} to the end of a span that starts at {@code start}, 0 if that is past. */
     static long left(long start, long length, long now) {
         return now >= start ? Math.max(0, length - until(now, start)) : plus(length, until(start, now));
+    }
+
+    /**
+     * Permits that can be charged.
+     *
+     * @param room permits that are there; below 0 if more are spent
+     * @param exactDebt the most that can be owed and counted exactly
+     */
+    static long chargeable(long room, long maxDebt, long exactDebt) {
+        return Math.max(0, room + Math.min(maxDebt, Math.max(0, exactDebt)));
     }
 
     /** {@code dividend / divisor} rounded up, of numbers that are not negative. */

@@ -33,9 +33,15 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
         return new Window(current.start(), current.end(), current.used() + permits);
     }
 
+    /** What is overdrawn ends with its window. */
+    @Override
+    public long chargeable(Window state, long now, long maxDebt) {
+        return Ticks.chargeable(policy.limit() - used(state, now), maxDebt, Ticks.EXACT_PERMITS - 1 - policy.limit());
+    }
+
     @Override
     public long remaining(Window state, long now) {
-        return policy.limit() - used(state, now);
+        return Math.max(0, policy.limit() - used(state, now));
     }
 
     @Override

@@ -167,18 +167,25 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    void charge(String key, long now, long permits) {
+    long overdraw(String key, long now, long permits, long maxDebt) {
         if (inFlight) {
-            return;
+            return permits;
         }
         for (Cell own = enter(key, now); own != null; own = enter(key, now)) {
-            if (own.charge(now, permits)) {
-                return;
+            long left = own.overdraw(now, permits, maxDebt);
+            if (left != Cell.GONE) {
+                return left;
             }
         }
-        overflow.get(key).charge(forgetting.notBefore(now), permits);
+        long left = overflow.get(key).overdraw(forgetting.notBefore(now), permits, maxDebt);
         VarHandle.fullFence();
-        for (Cell own = own(key); own != null && !own.charge(now, permits); own = own(key)) {}
+        for (Cell own = own(key); own != null; own = own(key)) {
+            long ownLeft = own.overdraw(now, permits, maxDebt);
+            if (ownLeft != Cell.GONE) {
+                return ownLeft;
+            }
+        }
+        return left;
     }
 
     @Override

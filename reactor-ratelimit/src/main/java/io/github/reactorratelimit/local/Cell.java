@@ -34,8 +34,8 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#debit}; null if dead. */
     abstract @Nullable Reading debit(long at, long permits);
 
-    /** See {@link KeyTable#charge}; false if dead. */
-    abstract boolean charge(long at, long permits);
+    /** See {@link KeyTable#overdraw}; {@link #GONE} if dead. */
+    abstract long overdraw(long at, long permits, long maxDebt);
 
     /** See {@link KeyTable#refund}; of no effect if dead. */
     abstract void refund(LongSupplier clock, long debitedAt, long permits);

@@ -161,7 +161,17 @@ abstract class KeyTable {
      * Takes as many of the permits as are there: what was spent under another policy. Of no effect on a
      * concurrency limit: nobody would give those permits back.
      */
-    abstract void charge(String key, long now, long permits);
+    final void charge(String key, long now, long permits) {
+        overdraw(key, now, permits, 0);
+    }
+
+    /**
+     * Takes the permits whether they are there or not, so that at most {@code maxDebt} are overdrawn; of several parts
+     * of a policy each takes as many as it can. Of no effect on a concurrency limit.
+     *
+     * @return how many were not taken, of the part that took fewest
+     */
+    abstract long overdraw(String key, long now, long permits, long maxDebt);
 
     /**
      * Forgets what the key spent. A key that shares an overflow cell gets a state of its own, if there is

@@ -213,6 +213,15 @@ final class LocalState implements LimiterState {
     }
 
     @Override
+    public Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+        return Mono.fromCallable(() -> {
+            long uncharged = table(policy).overdraw(key, clock.now(), permits, maxDebt);
+            lines.replan(key, new LocalDesk(this, key, policy));
+            return uncharged;
+        });
+    }
+
+    @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
         return doing(() -> {
             long now = clock.now();

@@ -214,16 +214,23 @@ final class LongKeyTable extends KeyTable {
     }
 
     @Override
-    void charge(String key, long now, long permits) {
+    long overdraw(String key, long now, long permits, long maxDebt) {
         int hash = levels.hash(key);
         for (SlotWord own = enter(key, hash, now); own != null; own = enter(key, hash, now)) {
-            if (own.charge(now, permits)) {
-                return;
+            long left = own.overdraw(now, permits, maxDebt);
+            if (left != Cell.GONE) {
+                return left;
             }
         }
-        overflow.get(key).charge(forgetting.notBefore(now), permits);
+        long left = overflow.get(key).overdraw(forgetting.notBefore(now), permits, maxDebt);
         VarHandle.fullFence();
-        for (SlotWord own = own(key, hash); own != null && !own.charge(now, permits); own = own(key, hash)) {}
+        for (SlotWord own = own(key, hash); own != null; own = own(key, hash)) {
+            long ownLeft = own.overdraw(now, permits, maxDebt);
+            if (ownLeft != Cell.GONE) {
+                return ownLeft;
+            }
+        }
+        return left;
     }
 
     @Override

@@ -146,17 +146,17 @@ abstract class LongWord extends Cell {
     }
 
     @Override
-    final boolean charge(long at, long permits) {
+    final long overdraw(long at, long permits, long maxDebt) {
         LongAlgorithm steps = shared.steps;
         for (; ; ) {
             long seen = state();
             if (isMark(seen)) {
-                return false;
+                return GONE;
             }
             long from = shared.from(seen, at);
-            long charged = Math.min(permits, steps.remaining(seen, from));
+            long charged = Math.min(permits, steps.chargeable(seen, from, maxDebt));
             if (charged == 0 || swap(seen, steps.debit(seen, from, charged))) {
-                return true;
+                return permits - charged;
             }
         }
     }

@@ -152,17 +152,19 @@ final class ObjectCell<S> extends Cell {
     }
 
     @Override
-    boolean charge(long at, long permits) {
+    long overdraw(long at, long permits, long maxDebt) {
         Algorithm<S> steps = shared.steps;
         for (; ; ) {
             S seen = state;
             if (seen == null) {
-                return false;
+                return GONE;
             }
             long from = from(seen, at);
-            long charged = Math.min(permits, steps.remaining(seen, from));
-            if (charged == 0 || swapDebited(seen, from, charged)) {
-                return true;
+            long charged = Math.min(permits, steps.chargeable(seen, from, maxDebt));
+            S next = steps.charge(seen, from, permits, maxDebt);
+            noteDebit(from);
+            if (next == seen || swap(seen, next)) {
+                return permits - charged;
             }
         }
     }

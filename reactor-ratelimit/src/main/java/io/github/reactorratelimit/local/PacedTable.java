@@ -137,8 +137,8 @@ final class PacedTable extends KeyTable {
     }
 
     @Override
-    void charge(String key, long now, long permits) {
-        table.charge(key, now, permits);
+    long overdraw(String key, long now, long permits, long maxDebt) {
+        return table.overdraw(key, now, permits, maxDebt);
     }
 
     @Override

@@ -291,13 +291,17 @@ final class StripedTable extends KeyTable {
         }
     }
 
+    /** Unlike a debit that is made again, the first charge is taken back: it is somebody's account, and shall balance. */
     @Override
-    void charge(String key, long now, long permits) {
-        HotKey seen;
-        do {
-            seen = cool(key, now);
-            table.charge(key, now, permits);
-        } while (hotKeys.mayHaveMissed(seen, key, now));
+    long overdraw(String key, long now, long permits, long maxDebt) {
+        for (; ; ) {
+            HotKey seen = cool(key, now);
+            long left = table.overdraw(key, now, permits, maxDebt);
+            if (left == permits || !hotKeys.mayHaveMissed(seen, key, now)) {
+                return left;
+            }
+            table.refund(key, clock, now, permits - left);
+        }
     }
 
     @Override

@@ -2,8 +2,12 @@ package io.github.reactorratelimit.micrometer;
 
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.DECISIONS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.DEGRADED;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_LOST;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_REFUNDED;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_SETTLED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_TAKEN;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_UNCHARGED;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.RESERVATIONS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITERS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITS;
 
@@ -44,6 +48,11 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     private final Counter denied;
     private final Counter permitsTaken;
     private final Counter permitsRefunded;
+    private final Counter reserved;
+    private final Counter settled;
+    private final Counter permitsSettled;
+    private final Counter permitsUncharged;
+    private final Counter permitsLost;
     private final LongAdder waiters;
     private final Map<WaitOutcome, Timer> waits = new EnumMap<>(WaitOutcome.class);
     private final Map<Degradation, Counter> degraded = new EnumMap<>(Degradation.class);
@@ -54,6 +63,11 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         this.denied = counter(registry, DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
         this.permitsTaken = counter(registry, PERMITS_TAKEN, tags);
         this.permitsRefunded = counter(registry, PERMITS_REFUNDED, tags);
+        this.reserved = counter(registry, RESERVATIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "reserved"));
+        this.settled = counter(registry, RESERVATIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "settled"));
+        this.permitsSettled = counter(registry, PERMITS_SETTLED, tags);
+        this.permitsUncharged = counter(registry, PERMITS_UNCHARGED, tags);
+        this.permitsLost = counter(registry, PERMITS_LOST, tags);
         this.waiters = WAITERS_OF
                 .computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
                 .computeIfAbsent(limiter, key -> new LongAdder());
@@ -130,6 +144,32 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     @Override
     public void refunded(long permits) {
         permitsRefunded.increment((double) permits);
+    }
+
+    @Override
+    public void reserved(long permits) {
+        reserved.increment();
+    }
+
+    @Override
+    public void settled(long reserved, long actual) {
+        settled.increment();
+        permitsSettled.increment((double) actual);
+    }
+
+    @Override
+    public void uncharged(long permits) {
+        permitsUncharged.increment((double) permits);
+    }
+
+    @Override
+    public void refundLost(long permits) {
+        permitsLost.increment((double) permits);
+    }
+
+    @Override
+    public void chargeLost(long permits) {
+        permitsLost.increment((double) permits);
     }
 
     @Override

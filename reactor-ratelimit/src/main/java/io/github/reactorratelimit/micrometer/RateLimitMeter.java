@@ -17,6 +17,21 @@ public enum RateLimitMeter {
     /** A counter of permits. */
     PERMITS_REFUNDED("ratelimit.permits.refunded", "Permits that came back unused, or when a lease was released"),
 
+    /** A counter of reservations: {@link Tag#OUTCOME} is {@code reserved} or {@code settled}; the difference is open. */
+    RESERVATIONS("ratelimit.reservations", "Reservations that were made, and those that were settled", Tag.OUTCOME),
+
+    /** A counter of permits. */
+    PERMITS_SETTLED("ratelimit.permits.settled", "Permits that reservations really spent"),
+
+    /** A counter of permits. */
+    PERMITS_UNCHARGED(
+            "ratelimit.permits.uncharged", "Permits that were spent but not charged: their key owed as much as it may"),
+
+    /** A counter of permits. */
+    PERMITS_LOST(
+            "ratelimit.permits.lost",
+            "Permits that could not be given back or charged because the store did not answer"),
+
     /**
      * A timer of waits by their end: {@link Tag#OUTCOME} is {@code granted}, {@code denied}, {@code
      * cancelled} or {@code closed}. Requests that were answered at once are not in it.

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Verdict;
 import java.time.Duration;
 import java.util.Objects;
@@ -137,6 +138,10 @@ final class Asking<T> {
 
     Mono<Lease> acquireLease() {
         return limiter.acquireLease(subscriberKey, subscriberCost, maxWait);
+    }
+
+    Mono<Reservation> reserve() {
+        return limiter.reserve(subscriberKey, subscriberCost, maxWait);
     }
 
     /** For a decision that came too late to be used. */

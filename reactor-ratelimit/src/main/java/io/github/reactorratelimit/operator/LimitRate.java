@@ -3,6 +3,7 @@ package io.github.reactorratelimit.operator;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -12,6 +13,7 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
 
     private final RateLimiter limiter;
     private final LimitSpec<T> spec;
+    private final @Nullable Account<T> account;
 
     LimitRate(RateLimiter limiter, LimitSpec<T> spec) {
         this.limiter = limiter;
@@ -21,6 +23,14 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
         }
         if (spec.isPerSubscription()) {
             checkGate("perSubscription()");
+        }
+        this.account = spec.outcomeRule().account();
+        if (account != null) {
+            checkSettles(limiter);
+        } else if (spec.outcomeRule().cancelIsFree()) {
+            throw new IllegalArgumentException(
+                    "giveBackOnCancel() is about calls that are charged by their outcome: say how,"
+                            + " with charge(...), chargeWhen(...), chargeOnError() or chargeOnSuccess()");
         }
     }
 
@@ -32,16 +42,32 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
                         "unordered(n) is for a Flux: a Mono has no other element that could overtake; leave it out");
             }
             checkGate("a Mono");
-            return new MonoGate<>(mono, limiter, spec);
+            return account == null
+                    ? new MonoGate<>(mono, limiter, spec)
+                    : new MonoSettle<>(mono, limiter, spec, account);
         }
         Flux<T> flux = Flux.from(source);
         if (spec.isPerSubscription()) {
-            return new FluxGate<>(flux, limiter, spec);
+            return account == null
+                    ? new FluxGate<>(flux, limiter, spec)
+                    : new FluxSettle<>(flux, limiter, spec, account);
+        }
+        if (account != null) {
+            throw new IllegalArgumentException(
+                    "elements of a Flux have no outcome to be charged by: use perSubscription(), or"
+                            + " charge the work on each element with flatMap(x -> work(x).transform(limitRate(limiter, ...)))");
         }
         checkElements();
         return spec.maxHeld().isPresent()
                 ? new FluxLimitUnordered<>(flux, limiter, spec, spec.maxHeld().getAsInt())
                 : new FluxLimitOrdered<>(flux, limiter, spec);
+    }
+
+    static void checkSettles(RateLimiter limiter) {
+        if (!limiter.policy().settles()) {
+            throw new IllegalArgumentException(
+                    "what " + limiter.policy() + " gave out cannot be settled: use a token bucket, a GCRA or a window");
+        }
     }
 
     private void checkUnordered() {

@@ -8,6 +8,7 @@ import java.util.OptionalInt;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -39,6 +40,7 @@ public final class LimitSpec<T> {
     private final Denial<T> denial;
     private final OptionalInt maxHeld;
     private final boolean perSubscription;
+    private final OutcomeRule<T> outcome;
 
     private LimitSpec(
             KeyRule<T> key,
@@ -46,13 +48,15 @@ public final class LimitSpec<T> {
             @Nullable Duration maxWait,
             Denial<T> denial,
             OptionalInt maxHeld,
-            boolean perSubscription) {
+            boolean perSubscription,
+            OutcomeRule<T> outcome) {
         this.key = key;
         this.cost = cost;
         this.maxWait = maxWait;
         this.denial = denial;
         this.maxHeld = maxHeld;
         this.perSubscription = perSubscription;
+        this.outcome = outcome;
     }
 
     static <T> LimitSpec<T> defaults() {
@@ -62,7 +66,8 @@ public final class LimitSpec<T> {
                 null,
                 new Denial.Fail<>(),
                 OptionalInt.empty(),
-                false);
+                false,
+                OutcomeRule.none());
     }
 
     /**
@@ -113,12 +118,12 @@ public final class LimitSpec<T> {
         if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
             throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
         }
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
     }
 
     /** Never waits; a denial is a {@link RateLimitExceededException}. */
     public LimitSpec<T> reject() {
-        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(), maxHeld, perSubscription);
+        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(), maxHeld, perSubscription, outcome);
     }
 
     /**
@@ -160,24 +165,75 @@ public final class LimitSpec<T> {
         if (maxHeld < 1) {
             throw new IllegalArgumentException("maxHeld must be positive, was " + maxHeld);
         }
-        return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription);
+        return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription, outcome);
     }
 
     /** Limits the subscription of a Flux instead of its elements: the source is subscribed once it is allowed. */
     public LimitSpec<T> perSubscription() {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true, outcome);
+    }
+
+    /**
+     * Charges the call by how it ended, for a Mono and for a Flux with {@link #perSubscription()}. The {@linkplain #cost(long) cost} is
+     * reserved before the source is subscribed, so that calls at the same time cannot all slip through; when the call ended, it is
+     * settled by what {@code permits} says: 0 gives all back, more than the cost is charged without asking. A Mono ends with its value.
+     *
+     * <p>If the function throws or returns less than 0, what was reserved stays spent, and the stream fails.
+     *
+     * @param permits how many permits the call costs, at least 0; asked for cancelled calls too, unless {@link #giveBackOnCancel()}
+     */
+    public LimitSpec<T> charge(ToLongFunction<? super Outcome<T>> permits) {
+        return withOutcome(outcome.charge(permits));
+    }
+
+    /** {@link #charge Charges} the cost of calls whose outcome counts, and nothing for the others. */
+    public LimitSpec<T> chargeWhen(Predicate<? super Outcome<T>> counts) {
+        Objects.requireNonNull(counts, "counts");
+        return charge(ended -> counts.test(ended) ? ended.reserved() : 0);
+    }
+
+    /**
+     * Counts failures only: a call that completes costs nothing. A cancelled one stays charged, because it may have failed, unless
+     * {@link #giveBackOnCancel()}.
+     */
+    public LimitSpec<T> chargeOnError() {
+        return chargeOnError(any -> true);
+    }
+
+    /** Like {@link #chargeOnError()}, for failures that count. */
+    public LimitSpec<T> chargeOnError(Predicate<? super Throwable> counts) {
+        Objects.requireNonNull(counts, "counts");
+        return chargeWhen(ended -> ended.kind() == Outcome.Kind.CANCELLED
+                || ended.error().filter(counts).isPresent());
+    }
+
+    /** Counts successes only: a call that fails costs nothing. A cancelled one stays charged, unless {@link #giveBackOnCancel()}. */
+    public LimitSpec<T> chargeOnSuccess() {
+        return chargeWhen(ended -> ended.kind() != Outcome.Kind.FAILED);
+    }
+
+    /**
+     * With {@link #charge} and what is built on it: a cancelled call costs nothing. Whoever cancels before it hears the outcome can
+     * then try as often as it likes.
+     */
+    public LimitSpec<T> giveBackOnCancel() {
+        return withOutcome(outcome.withCancelFree());
+    }
+
+    private LimitSpec<T> withOutcome(OutcomeRule<T> outcome) {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
     }
 
     private LimitSpec<T> withKey(KeyRule<T> key) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
     }
 
     private LimitSpec<T> withCost(CostRule<T> cost) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
     }
 
     private LimitSpec<T> withDenial(Denial<T> denial) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
     }
 
     KeyRule<T> keyRule() {
@@ -203,6 +259,10 @@ public final class LimitSpec<T> {
     /** Elements that may be held if others may overtake; empty if the order is kept. */
     OptionalInt maxHeld() {
         return maxHeld;
+    }
+
+    OutcomeRule<T> outcomeRule() {
+        return outcome;
     }
 
     boolean isPerSubscription() {

@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimiter;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -83,5 +84,34 @@ public final class RateLimitOperators {
         Objects.requireNonNull(limiter, "limiter");
         LimitSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(LimitSpec.defaults());
         return new LimitRate<>(limiter, Objects.requireNonNull(chosen, "what spec returned"));
+    }
+
+    /**
+     * Charges a stream by what it carries, while it runs: bytes, the tokens of a language model.
+     *
+     * <pre>{@code
+     * answer.transform(chargeStream(limiter, spec -> spec
+     *         .key("tenant").estimate(500).cost(Chunk::tokens)));
+     * }</pre>
+     *
+     * <p>Before the source is subscribed the estimate is reserved, which waits or is denied as any other subscription. Then elements
+     * pass without delay, and are counted. When more was spent than reserved it is charged without asking, a {@linkplain
+     * ChargeSpec#step step} at a time, and may overdraw the key, so that others wait. When the stream completes, fails or is
+     * cancelled the difference is settled to the permit: elements that were passed on are paid for, others are not.
+     *
+     * <p>No signal waits for the store. Settling is begun before the end is passed on, and goes on by itself where the state is not in
+     * this process; {@link RateLimiter#close} waits for what is under way. A Mono is settled when its value is there.
+     *
+     * @throws IllegalArgumentException if the limiter's policy {@linkplain RateLimitPolicy#settles() cannot be settled}
+     */
+    public static <T> UnaryOperator<Publisher<T>> chargeStream(RateLimiter limiter, UnaryOperator<ChargeSpec<T>> spec) {
+        LimitRate.checkSettles(Objects.requireNonNull(limiter, "limiter"));
+        ChargeSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(ChargeSpec.defaults());
+        LimitSpec<T> admission =
+                Objects.requireNonNull(chosen, "what spec returned").admission();
+        Account<T> account = chosen.account();
+        return source -> source instanceof Mono<T> mono
+                ? new MonoSettle<>(mono, limiter, admission, account)
+                : new FluxSettle<>(Flux.from(source), limiter, admission, account);
     }
 }

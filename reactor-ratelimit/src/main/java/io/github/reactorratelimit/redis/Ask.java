@@ -6,13 +6,15 @@ package io.github.reactorratelimit.redis;
  * @param op what to do
  * @param permits how many; 0 where none are asked for
  * @param atMicros the server's time of the debit that is given back, the base of the slot that is freed, the
- *     longest wait for a slot, how long to pause; else 0
+ *     longest wait for a slot, how long to pause; of an overdraft no time but the most that may be owed; else 0
  * @param generation of the slot that is freed, else 0
  */
 record Ask(Op op, long permits, long atMicros, long generation) {
 
     /** A wait for a slot without limit. */
     static final long UNBOUNDED_MICROS = (1L << 52) - 1;
+
+    private static final long MOST_PERMITS = 1L << 52;
 
     /** What to do with the key. */
     enum Op {
@@ -26,6 +28,8 @@ record Ask(Op op, long permits, long atMicros, long generation) {
         GIVE_BACK("b"),
         /** Debits what remains of the permits. */
         CHARGE("c"),
+        /** Debits the permits, there or not, up to a debt; how many were not debited is in the place of the wait. */
+        OVERDRAW("o"),
         /** Debits for a time ahead, the slot, if that is not too far. */
         RESERVE("r"),
         /** Gives back a slot that lies ahead. */
@@ -54,7 +58,12 @@ record Ask(Op op, long permits, long atMicros, long generation) {
 
         /** Whether it can only be about as many permits as the policy gives at once. */
         boolean isBoundedByCapacity() {
-            return this != CHARGE && this != TAKE_UP_TO;
+            return this != CHARGE && this != TAKE_UP_TO && this != OVERDRAW;
+        }
+
+        /** Whether a number of permits is answered in the place of the wait. */
+        boolean countsPermits() {
+            return this == TAKE_UP_TO || this == OVERDRAW;
         }
 
         boolean needsSlots() {
@@ -93,6 +102,11 @@ record Ask(Op op, long permits, long atMicros, long generation) {
 
     static Ask charge(long permits) {
         return new Ask(Op.CHARGE, permits, 0, 0);
+    }
+
+    /** Of more permits than Redis can count as many as it can. */
+    static Ask overdraw(long permits, long maxDebt) {
+        return new Ask(Op.OVERDRAW, Math.min(permits, MOST_PERMITS), Math.min(maxDebt, MOST_PERMITS), 0);
     }
 
     static Ask reserve(long permits, long maxWaitMicros) {

@@ -249,6 +249,20 @@ final class RedisState implements JointState {
                 .then();
     }
 
+    /** What is leased of a key that owes goes back, so that no debtor spends it. Slots that were promised stay. */
+    @Override
+    public Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+        Ask overdraft = Ask.overdraw(permits, maxDebt);
+        return calls.ask(key, policy, overdraft)
+                .map(answered -> {
+                    if (answered.answer().remaining() == 0) {
+                        shortcuts.giveBack(key);
+                    }
+                    return permits - overdraft.permits() + answered.answer().waitMicros();
+                })
+                .publishOn(settings.callbacks());
+    }
+
     /** Gives back a slot that lies ahead; one that cannot be given back passes by unused. */
     void free(String key, RateLimitPolicy policy, Ask slot) {
         frees.track(shortcuts.changing(key, calls.ask(key, policy, slot)))

@@ -41,7 +41,8 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
      * @param allowed whether the permits are (or were) there
      * @param remaining permits that could be had at once
      * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know; of a
-     *     reservation the time until its slot, of permits taken up to a number how many they are
+     *     reservation the time until its slot, of permits taken up to a number how many they are, of an overdraft
+     *     how many were not taken
      * @param resetMicros time until nothing is spent any more, {@link Algorithm#UNKNOWN} if nobody can know
      * @param part index of the part of the policy that binds
      */
@@ -129,7 +130,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         long waitMicros = time("wait", values.get(2));
         long resetMicros = time("reset", values.get(3));
         long part = notNegative("part", values.get(4));
-        boolean waitDecides = ask.op() != Ask.Op.RESERVE && ask.op() != Ask.Op.TAKE_UP_TO;
+        boolean waitDecides = ask.op() != Ask.Op.RESERVE && !ask.op().countsPermits();
         if (waitDecides ? allowed != (waitMicros == 0 ? 1 : 0) : allowed != 0 && allowed != 1) {
             throw new RedisReplyException("reply says allowed " + allowed + " with a wait of " + waitMicros);
         }

@@ -30,6 +30,21 @@ function composite.debit(parts, now, permits)
   end
 end
 
+-- Each part as many of the permits as it can take: how many it could not, of the part that took fewest.
+function composite.overdraw(parts, now, permits, most_debt)
+  local most_left = 0
+  for i = 1, #parts do
+    local part = parts[i]
+    local steps = part.steps
+    local charged = math.min(permits, steps.chargeable(part.policy, part.state, now, most_debt))
+    if charged > 0 then
+      part.state = (steps.charge or steps.debit)(part.policy, part.state, now, charged)
+    end
+    most_left = math.max(most_left, permits - charged)
+  end
+  return most_left
+end
+
 function composite.refund(parts, now, debited_at, permits)
   for i = 1, #parts do
     local part = parts[i]

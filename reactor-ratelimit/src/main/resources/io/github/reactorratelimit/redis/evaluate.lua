@@ -12,10 +12,11 @@
 --         x reset: fresh, not paused              u take up to the permits, as many as there are
 --         r reserve, waiting at most `at`         f free the slot `base generation` (reservation.lua)
 --         p pause for `at`, 0 ends the pause      m move what was spent under the policy before
+--         o overdraw: debit the permits, there or not, with a debt of at most `at`
 -- returns now, end of the pause (0 = not paused), shift and generation of the slots, then for each ask:
 --       allowed 1|0, remaining, wait, reset (microseconds), index of the part that binds; all as decimal
 --       strings. Of a denial and a look for its permits, else for 0. The wait of r is the time until its
---       slot, also if it is allowed; of u it is the number of permits taken.
+--       slot, also if it is allowed; of u it is the number of permits taken, of o of those that were not.
 -- errors: RATELIMITCORRUPT  a key holds what is no state of ours
 --         RATELIMITWINDOW   now lies in no calendar window that was passed; its time follows
 --         RATELIMITEPOCH    another caller came with a newer policy; its epoch follows
@@ -100,6 +101,14 @@ local function take_up_to(parts, now, permits)
   return reading
 end
 
+local function overdraw(parts, now, permits, most_debt)
+  local left = composite.overdraw(parts, now, permits, most_debt)
+  local reading = read(parts, now, 0)
+  reading.allowed = '1'
+  reading.wait = left
+  return reading
+end
+
 local function reserve(part, now, permits, most_wait)
   local wait, state = part.steps.reserve(part.policy, part.state, now, permits, math.max(now, notes.pause), most_wait)
   local reading = { part = part, wait = wait, allowed = state and '1' or '0' }
@@ -125,6 +134,8 @@ local function answer(op, parts, before, now, permits, at)
     return reserve(parts[1], now, permits, tonumber(at))
   elseif op == 'u' then
     return take_up_to(parts, now, permits)
+  elseif op == 'o' then
+    return overdraw(parts, now, permits, tonumber(at))
   elseif op == 'b' then
     composite.refund(parts, now, tonumber(at), permits)
   elseif op == 'f' then

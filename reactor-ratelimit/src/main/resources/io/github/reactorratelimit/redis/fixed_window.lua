@@ -4,7 +4,7 @@
 -- parameters: limit, then of an epoch_window or a first_request_window its length, of a calendar_window
 --   the number of windows that the caller knows and where they lie: the start of the first, the ends of all
 -- policy: limit, and the window of now: start, finish (the first tick after it)
--- state, stored: start, finish, used
+-- state, stored: start, finish, used; stored too is the limit, if more are used
 -- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
 
 local window = {}
@@ -53,8 +53,12 @@ function window.debit(policy, state, now, permits)
   return { start = policy.start, finish = policy.finish, used = permits }
 end
 
+function window.chargeable(policy, state, now, most_debt)
+  return with_debt(policy.limit - used_at(state, now), most_debt, BEYOND - 1 - policy.limit)
+end
+
 function window.remaining(policy, state, now)
-  return policy.limit - used_at(state, now)
+  return math.max(0, policy.limit - used_at(state, now))
 end
 
 function window.reset(_, state, now)
@@ -84,17 +88,18 @@ function window.rebase(policy, state, now)
 end
 
 function window.load(key, policy)
-  local numbers = load_integers(key, 3)
+  local numbers = load_integers(key, 3, true)
   if not numbers then
     return policy.fresh
   end
-  local start, finish, used = unpack(numbers)
-  if used < 1 or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
+  local start, finish, used, overdrawn = unpack(numbers)
+  if used < 1 or used <= (overdrawn or 0) or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
     corrupt('no window')
   end
-  return { start = start, finish = finish, used = math.min(used, policy.limit) }
+  return { start = start, finish = finish, used = counted(used, policy.limit, overdrawn) }
 end
 
-function window.save(key, _, state, ttl)
-  save_text(key, text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used), ttl)
+function window.save(key, policy, state, ttl)
+  local stored = text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used)
+  save_text(key, stored .. overdraft(state.used, policy.limit), ttl)
 end

@@ -5,7 +5,9 @@
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
 -- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
 -- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
---         while slots lie ahead both, and the numbers of `reserved`
+--         while slots lie ahead both, and the numbers of `reserved`. Of a state without slots that is overdrawn the time
+--         and the parts as they are, `over`, and the parameters that say what a part is: a time that lies so
+--         far ahead could not be told from one of a clock that went back.
 
 local level = {}
 
@@ -36,6 +38,10 @@ end
 
 local function deficit_parts(policy, state, now)
   if now >= state.at then
+    if state.parts > policy.most then
+      local ticks = math.min(now - state.at, ceil_div(state.parts, policy.parts_per_tick))
+      return math.max(0, state.parts - ticks * policy.parts_per_tick)
+    end
     return math.max(0, state.parts - flow_parts(policy, now - state.at))
   end
   if state.reserved then
@@ -64,6 +70,31 @@ function level.debit(policy, state, now, permits)
     parts = deficit_parts(policy, state, now) + permits * policy.parts_per_permit,
     reserved = state.reserved,
   }
+end
+
+-- Slots that lie ahead are no debt: what is owed beyond the capacity when the last of them passes is.
+function level.chargeable(policy, state, now, most_debt)
+  local owed_now = deficit_parts(policy, state, now)
+  local owed = state.reserved and deficit_parts(policy, state, math.max(now, state.reserved.last)) or owed_now
+  local free = policy.capacity_parts - owed
+  local permit = policy.parts_per_permit
+  local room = free >= 0 and floor_div(free, permit) or -ceil_div(-free, permit)
+  local exact = BEYOND - 1 - 2 * policy.parts_per_tick
+  local exact_debt = floor_div(math.max(0, exact - policy.capacity_parts), permit)
+  local charged = with_debt(room, most_debt, exact_debt)
+  if state.reserved then
+    return math.min(charged, floor_div(math.max(0, exact - owed_now), permit))
+  end
+  return charged
+end
+
+-- A debit for which nobody asked. If slots are void when a pause ends early, it stays.
+function level.charge(policy, state, now, permits)
+  local charged = level.debit(policy, state, now, permits)
+  if state.reserved and state.reserved.before then
+    charged.reserved = reservation.charge_before(policy, state.reserved, now, permits)
+  end
+  return charged
 end
 
 function level.remaining(policy, state, now)
@@ -97,10 +128,13 @@ end
 
 function level.rebase(policy, state, now)
   if state.reserved then
-    state = reservation.rebase(state, now)
+    state = reservation.rebase(policy, state, now)
     if state.reserved then
       return state
     end
+  end
+  if state.parts > policy.most then
+    return now < state.at and { at = now, parts = state.parts } or state
   end
   local ahead = ticks_until(state.at, now)
   if ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts) then
@@ -120,15 +154,28 @@ function level.load(key, policy)
   if not parts or parts < 0 then
     corrupt('something else than parts')
   end
+  local per_tick, per_permit, capacity = string.match(slots, '^ over (%d+) (%d+) (%d+)$')
+  if
+    tonumber(per_tick) == policy.parts_per_tick
+    and tonumber(per_permit) == policy.parts_per_permit
+    and tonumber(capacity) == policy.capacity
+  then
+    return { at = at, parts = parts }
+  end
   -- Of a policy with a finer tick, before it was changed.
   local state = { at = at, parts = math.min(parts, policy.most) }
-  if slots ~= '' and reservation.load then
+  if slots ~= '' and not per_tick and reservation.load then
     state.reserved = reservation.load(slots)
   end
   return state
 end
 
 function level.save(key, policy, state, ttl, now)
+  if state.parts > policy.most and not state.reserved then
+    local terms = { state.at, state.parts, policy.parts_per_tick, policy.parts_per_permit, policy.capacity }
+    save_text(key, string.format('%.0f %.0f over %.0f %.0f %.0f', unpack(terms)), ttl)
+    return
+  end
   local ticks = floor_div(state.parts, policy.parts_per_tick)
   local parts = state.parts - ticks * policy.parts_per_tick
   local stored = text(state.at + ticks)

@@ -7,7 +7,7 @@
 --
 -- An algorithm is a function in `algorithms`: (parameters, now) -> policy, a table with what its steps need
 -- to know, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
---   wait, debit, remaining, reset, refund, rebase (policy, state, ...) as in Algorithm.java
+--   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
 --   load(key, policy) -> the stored state, policy.fresh if there is none
 --   save(key, policy, state, ttl) -> writes a state that is not fresh
 -- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
@@ -92,8 +92,22 @@ local function command(...)
   return reply
 end
 
--- The integers of a stored string that consists of `count` of them, nil if there is none.
-local function load_integers(key, count)
+-- Permits that can be charged: what is there, below 0 if more are spent, and what may be owed and counted exactly.
+local function with_debt(room, most_debt, exact_debt)
+  return math.max(0, room + math.min(most_debt, math.max(0, exact_debt)))
+end
+
+-- What is stored of a count: what exceeds the limit only if it was overdrawn under the same limit.
+local function counted(count, limit, overdrawn)
+  if overdrawn == limit then
+    return count
+  end
+  return math.min(count, limit)
+end
+
+-- The integers of a stored string that consists of `count` of them, nil if there is none; of one more where that is the limit
+-- that was overdrawn.
+local function load_integers(key, count, may_be_overdrawn)
   local stored = command('GET', key)
   if not stored then
     return nil
@@ -102,10 +116,15 @@ local function load_integers(key, count)
   for word in string.gmatch(stored, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
   end
-  if #numbers ~= count then
+  if #numbers ~= count and not (may_be_overdrawn and #numbers == count + 1 and numbers[count + 1] > 0) then
     corrupt('another number of integers')
   end
   return numbers
+end
+
+-- What is stored behind a count, if it is overdrawn.
+local function overdraft(count, limit)
+  return count > limit and ' ' .. text(limit) or ''
 end
 
 local function save_text(key, value, ttl)

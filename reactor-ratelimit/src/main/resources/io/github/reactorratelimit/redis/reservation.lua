@@ -222,8 +222,15 @@ function reservation.lower(policy, state, now, back_parts)
   return { at = now, parts = deficit_parts(policy, state, now) - lowered, reserved = reserved }
 end
 
--- The state with its slots where the clock is now; without them if all have passed.
-function reservation.rebase(state, now)
+function reservation.charge_before(policy, reserved, now, permits)
+  reserved = copy(reserved)
+  local before = reserved.before
+  reserved.before = level.debit(policy, { at = before.at, parts = before.parts }, now, permits)
+  return reserved
+end
+
+-- The state with its slots where the clock is now; without them if all have passed. What is overdrawn is not cut off with them.
+function reservation.rebase(policy, state, now)
   local back = state.reserved.seen - now
   if back > 0 then
     state = level.shift(state, -back)
@@ -236,6 +243,10 @@ function reservation.rebase(state, now)
   end
   if state.reserved.last > now then
     return state
+  end
+  local owed = deficit_parts(policy, state, now)
+  if owed > policy.most then
+    return { at = now, parts = owed }
   end
   return { at = state.at, parts = state.parts }
 end

@@ -2,7 +2,8 @@
 --
 -- parameters: limit, window in ticks, ticks of a grain, window in grains (limit * grains stays below 2^53)
 -- policy: the same, and  start: the first tick of the window of now
--- state, stored: start, previous, current (permits of the window that starts there and of the one before)
+-- state, stored: start, previous, current (permits of the window that starts there and of the one before); stored too is the
+--   limit, if one of them is above it
 
 local counter = {}
 
@@ -28,10 +29,14 @@ local function counts_at(policy, state, now)
   return { start = policy.start, previous = previous, current = 0 }
 end
 
-local function room(policy, counts, now)
+local function signed_room(policy, counts, now)
   local elapsed_grains = floor_div(ticks_until(now, counts.start), policy.grain)
   local weighted = ceil_div(counts.previous * (policy.grains - elapsed_grains), policy.grains)
-  return math.max(0, policy.limit - counts.current - weighted)
+  return policy.limit - counts.current - weighted
+end
+
+local function room(policy, counts, now)
+  return math.max(0, signed_room(policy, counts, now))
 end
 
 -- Ticks into a window until `previous` weighs at most `enough`.
@@ -67,6 +72,11 @@ function counter.debit(policy, state, now, permits)
   return { start = counts.start, previous = counts.previous, current = counts.current + permits }
 end
 
+function counter.chargeable(policy, state, now, most_debt)
+  local exact = math.min(BEYOND, floor_div(BEYOND, policy.grains))
+  return with_debt(signed_room(policy, counts_at(policy, state, now), now), most_debt, exact - 1 - policy.limit)
+end
+
 function counter.remaining(policy, state, now)
   return room(policy, counts_at(policy, state, now), now)
 end
@@ -94,23 +104,29 @@ end
 -- A window that starts after the next one comes from a clock that has gone back: all permits count in this one.
 function counter.rebase(policy, state, _)
   if state.start > policy.start + policy.window then
-    return { start = policy.start, previous = 0, current = math.min(policy.limit, state.previous + state.current) }
+    local current = math.max(state.current, math.min(policy.limit, state.previous + state.current))
+    return { start = policy.start, previous = 0, current = current }
   end
   return state
 end
 
 function counter.load(key, policy)
-  local numbers = load_integers(key, 3)
+  local numbers = load_integers(key, 3, true)
   if not numbers then
     return policy.fresh
   end
-  local start, previous, current = unpack(numbers)
-  if previous < 0 or current < 0 then
-    corrupt('a negative count')
+  local start, previous, current, overdrawn = unpack(numbers)
+  if previous < 0 or current < 0 or math.max(previous, current) <= (overdrawn or -1) then
+    corrupt('no counts')
   end
-  return { start = start, previous = math.min(previous, policy.limit), current = math.min(current, policy.limit) }
+  return {
+    start = start,
+    previous = counted(previous, policy.limit, overdrawn),
+    current = counted(current, policy.limit, overdrawn),
+  }
 end
 
-function counter.save(key, _, state, ttl)
-  save_text(key, text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current), ttl)
+function counter.save(key, policy, state, ttl)
+  local stored = text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current)
+  save_text(key, stored .. overdraft(math.max(state.previous, state.current), policy.limit), ttl)
 end

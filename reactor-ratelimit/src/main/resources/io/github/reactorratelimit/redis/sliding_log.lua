@@ -15,6 +15,8 @@ local log = {}
 
 -- Far above the largest limit of a log, 10 000.
 local WRAP = 1000000
+-- What a log holds at most, debts included.
+local MOST_PERMITS = WRAP / 2
 -- More arguments than this do not fit on the stack of every version.
 local VALUES_PER_PUSH = 1000
 
@@ -116,6 +118,11 @@ function log.wait(policy, state, now, permits)
     return wrapped(total_of(state, candidate) - before) >= too_many
   end)
   return ticks_until_expired(policy, time_of(state, entry), now)
+end
+
+function log.chargeable(policy, state, now, most_debt)
+  local room = policy.limit - permits_from(state, first_live(policy, state, now))
+  return with_debt(room, most_debt, MOST_PERMITS - policy.limit)
 end
 
 function log.remaining(policy, state, now)

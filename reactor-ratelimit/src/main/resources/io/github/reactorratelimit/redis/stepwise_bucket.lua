@@ -2,7 +2,8 @@
 -- both, or neither.
 --
 -- parameters: capacity, refill, period
--- state, stored: since (the last refill point, or where the grid started), used (tokens missing since then)
+-- state, stored: since (the last refill point, or where the grid started), used (tokens missing since then); stored too is the
+--   capacity, if more are missing
 
 local stepwise = {}
 
@@ -49,8 +50,14 @@ function stepwise.debit(policy, state, now, permits)
   return { since = current.since, used = current.used + permits }
 end
 
+-- Times stay exact: so many periods, at most, until all is refilled.
+function stepwise.chargeable(policy, state, now, most_debt)
+  local most = math.min(BEYOND, floor_div(2 ^ 51, policy.period) * policy.refill)
+  return with_debt(policy.capacity - steps_at(policy, state, now).used, most_debt, most - policy.capacity)
+end
+
 function stepwise.remaining(policy, state, now)
-  return policy.capacity - steps_at(policy, state, now).used
+  return math.max(0, policy.capacity - steps_at(policy, state, now).used)
 end
 
 function stepwise.reset(policy, state, now)
@@ -84,17 +91,17 @@ function stepwise.rebase(policy, state, now)
 end
 
 function stepwise.load(key, policy)
-  local numbers = load_integers(key, 2)
+  local numbers = load_integers(key, 2, true)
   if not numbers then
     return policy.fresh
   end
-  local since, used = unpack(numbers)
-  if used < 1 then
+  local since, used, overdrawn = unpack(numbers)
+  if used < 1 or used <= (overdrawn or 0) then
     corrupt('a used amount below 1')
   end
-  return { since = since, used = math.min(used, policy.capacity) }
+  return { since = since, used = counted(used, policy.capacity, overdrawn) }
 end
 
-function stepwise.save(key, _, state, ttl)
-  save_text(key, text(state.since) .. ' ' .. text(state.used), ttl)
+function stepwise.save(key, policy, state, ttl)
+  save_text(key, text(state.since) .. ' ' .. text(state.used) .. overdraft(state.used, policy.capacity), ttl)
 end

@@ -17,6 +17,11 @@ record CompositeModel(List<ReferenceModel> parts) implements ReferenceModel {
     }
 
     @Override
+    public long overdraw(long now, long permits, long maxDebt) {
+        return most(part -> part.overdraw(now, permits, maxDebt));
+    }
+
+    @Override
     public void refund(long now, long debitedAt, long permits) {
         parts.forEach(part -> part.refund(now, debitedAt, permits));
     }

@@ -58,7 +58,8 @@ final class GcraModel implements ReferenceModel {
         if (queue) {
             return allows(now, 1) ? burst.longValueExact() : 0;
         }
-        return burst.multiply(period).subtract(early(now)).divide(period).longValueExact();
+        return ReferenceModel.floorDiv(burst.multiply(period).subtract(early(now)), period)
+                .longValueExact();
     }
 
     @Override

@@ -28,6 +28,9 @@ final class History<S> {
     private final Tally tally;
     private final List<Grant> grants = new ArrayList<>();
 
+    /** Grants and what was charged without asking, but for what was refunded. */
+    private final List<Grant> debits = new ArrayList<>();
+
     private S state;
     private long packedState;
     private long now;
@@ -55,6 +58,7 @@ final class History<S> {
         long denials;
         long atBoundary;
         long refunds;
+        long overdrafts;
         long packedHistories;
 
         static Tally sum(Tally left, Tally right) {
@@ -63,6 +67,7 @@ final class History<S> {
             sum.denials = left.denials + right.denials;
             sum.atBoundary = left.atBoundary + right.atBoundary;
             sum.refunds = left.refunds + right.refunds;
+            sum.overdrafts = left.overdrafts + right.overdrafts;
             sum.packedHistories = left.packedHistories + right.packedHistories;
             return sum;
         }
@@ -100,6 +105,8 @@ final class History<S> {
         now += pause();
         if (!grants.isEmpty() && random.nextInt(10) == 0) {
             refund();
+        } else if (scenario.policy().settles() && random.nextInt(12) == 0) {
+            overdraw();
         } else {
             ask(permits());
         }
@@ -117,7 +124,7 @@ final class History<S> {
 
     private long permits() {
         long capacity = algorithm.capacity();
-        long remaining = model.remaining(now);
+        long remaining = Math.max(0, model.remaining(now));
         long wanted = switch (random.nextInt(6)) {
             case 0, 1 -> 1;
             case 2 -> remaining;
@@ -149,8 +156,37 @@ final class History<S> {
     private void debit(long permits) {
         state = algorithm.debit(state, now, permits);
         packedState = packed == null ? 0 : packed.debit(packedState, now, permits);
+        long first = scenario.policy().settles() ? 1 + random.nextLong(permits) : permits;
+        grant(first);
+        if (first < permits) {
+            grant(permits - first);
+        }
+    }
+
+    /** What is debited together may be given back in part. */
+    private void grant(long permits) {
+        Grant grant = new Grant(now, permits);
         model.debit(now, permits);
-        grants.add(new Grant(now, permits));
+        grants.add(grant);
+        debits.add(grant);
+    }
+
+    private void overdraw() {
+        tally.overdrafts++;
+        promised = NONE;
+        long permits = 1 + random.nextLong(3 * algorithm.capacity());
+        long maxDebt = random.nextBoolean() ? algorithm.capacity() : random.nextLong(algorithm.capacity() + 1);
+        long left = permits - Math.min(permits, algorithm.chargeable(state, now, maxDebt));
+        state = algorithm.charge(state, now, permits, maxDebt);
+        if (packed != null) {
+            same("packed chargeable", packed.chargeable(packedState, now, maxDebt) < permits ? 1 : 0, left > 0 ? 1 : 0);
+            packedState = packed.charge(packedState, now, permits, maxDebt);
+        }
+        same("uncharged", left, model.overdraw(now, permits, maxDebt));
+        if (permits > left) {
+            debits.add(new Grant(now, permits - left));
+        }
+        compare();
     }
 
     private void deny(long wait, long permits) {
@@ -174,6 +210,7 @@ final class History<S> {
         promised = NONE;
         int youngFirst = grants.size() - 1 - random.nextInt(Math.min(grants.size(), 4));
         Grant grant = grants.remove(youngFirst);
+        debits.remove(grant);
         refunds++;
         long before = algorithm.remaining(state, now);
         state = algorithm.refund(state, now, grant.at(), grant.permits());
@@ -199,7 +236,7 @@ final class History<S> {
 
     private void notAboveWithoutTheDebits(long... times) {
         ReferenceModel without = scenario.model().get();
-        grants.forEach(grant -> without.debit(grant.at(), grant.permits()));
+        debits.forEach(debit -> without.debit(debit.at(), debit.permits()));
         for (long time : times) {
             long remaining = algorithm.remaining(state, time);
             long most = without.remaining(time);
@@ -213,7 +250,7 @@ final class History<S> {
     private void compare() {
         long remaining = algorithm.remaining(state, now);
         long reset = algorithm.resetTicks(state, now);
-        same("remaining", remaining, model.remaining(now));
+        same("remaining", remaining, Math.max(0, model.remaining(now)));
         same("reset", reset, model.reset(now));
         same("wait for what remains", remaining == 0 ? 0 : algorithm.waitTicks(state, now, remaining), 0);
         if (!(scenario.policy() instanceof CompositePolicy)) {

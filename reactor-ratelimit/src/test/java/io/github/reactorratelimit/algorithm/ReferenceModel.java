@@ -16,7 +16,17 @@ interface ReferenceModel {
 
     void refund(long now, long debitedAt, long permits);
 
+    /** Below 0 if more are spent. */
     long remaining(long now);
+
+    /** Takes permits without asking, so that at most {@code maxDebt} are overdrawn: how many were not taken. */
+    default long overdraw(long now, long permits, long maxDebt) {
+        long taken = Math.max(0, Math.min(permits, remaining(now) + maxDebt));
+        if (taken > 0) {
+            debit(now, taken);
+        }
+        return permits - taken;
+    }
 
     /** Ticks until {@link #allows}, asked while it does not. */
     long retry(long now, long permits);

@@ -22,6 +22,9 @@ class ReferenceModelTest {
             Scenario.Kind.FIXED_WINDOW_EPOCH,
             Scenario.Kind.CONCURRENCY_LIMIT);
 
+    private static final Set<Scenario.Kind> SETTLED =
+            EnumSet.complementOf(EnumSet.of(Scenario.Kind.LEAKY_BUCKET, Scenario.Kind.CONCURRENCY_LIMIT));
+
     @ParameterizedTest
     @EnumSource
     void agreesWithTheModelOnEveryAnswerOfEveryHistory(Scenario.Kind kind) {
@@ -34,12 +37,21 @@ class ReferenceModelTest {
         double denied = 100.0 * tally.denials / tally.steps;
         double atBoundary = 100.0 * tally.atBoundary / tally.steps;
         System.out.printf(
-                "%s: %d histories, %d steps, %.1f %% denied, %.1f %% within one tick of a boundary, %d refunds, %d over longs%n",
-                kind, HISTORIES, tally.steps, denied, atBoundary, tally.refunds, tally.packedHistories);
+                "%s: %d histories, %d steps, %.1f %% denied, %.1f %% within one tick of a boundary, %d refunds, %d overdrafts,"
+                        + " %d over longs%n",
+                kind,
+                HISTORIES,
+                tally.steps,
+                denied,
+                atBoundary,
+                tally.refunds,
+                tally.overdrafts,
+                tally.packedHistories);
         assertThat(tally.steps).isGreaterThanOrEqualTo(50 * HISTORIES);
         assertThat(denied).isGreaterThanOrEqualTo(20);
         assertThat(atBoundary).isGreaterThanOrEqualTo(10);
         assertThat(100.0 * tally.refunds / tally.steps).isGreaterThan(2);
+        assertThat(100.0 * tally.overdrafts / tally.steps > 2).isEqualTo(SETTLED.contains(kind));
         assertThat(tally.packedHistories > 0).isEqualTo(PACKED.contains(kind));
     }
 }

@@ -59,7 +59,7 @@ final class SlidingCounterModel implements ReferenceModel {
     @Override
     public long remaining(long now) {
         BigInteger left = limit.multiply(window).subtract(estimateTimesWindow(now));
-        return ReferenceModel.floorDiv(left, window).max(BigInteger.ZERO).longValueExact();
+        return ReferenceModel.floorDiv(left, window).longValueExact();
     }
 
     /** Computed as a fraction, and then held against the definition: a tick earlier it does not allow. */

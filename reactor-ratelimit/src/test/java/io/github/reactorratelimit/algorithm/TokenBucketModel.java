@@ -52,7 +52,7 @@ final class TokenBucketModel implements ReferenceModel {
     @Override
     public long remaining(long now) {
         refill(now);
-        return tokensTimesPeriod.divide(period).longValueExact();
+        return ReferenceModel.floorDiv(tokensTimesPeriod, period).longValueExact();
     }
 
     @Override

@@ -54,10 +54,11 @@ final class InterposedTable extends KeyTable {
     }
 
     @Override
-    void charge(String key, long now, long permits) {
+    long overdraw(String key, long now, long permits, long maxDebt) {
         interposeBefore();
-        table.charge(key, now, permits);
+        long left = table.overdraw(key, now, permits, maxDebt);
         interposeAfter();
+        return left;
     }
 
     @Override

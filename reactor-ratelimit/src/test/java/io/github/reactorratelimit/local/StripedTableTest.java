@@ -227,6 +227,22 @@ class StripedTableTest {
         assertThat(takeAll()).isLessThanOrEqualTo(BURST - 5);
     }
 
+    @Test
+    void keyThatBecomesHotInTheMiddleOfAnOverdraftIsChargedOnce() {
+        now = LATER;
+        inner.beforeDebit(this::openedAgesAgo);
+        assertThat(table.overdraw(KEY, now, 5, BURST)).isZero();
+        assertThat(remaining()).isEqualTo(BURST - 5);
+    }
+
+    @Test
+    void overdraftOfAHotKeyIsExact() {
+        table.open(KEY);
+        take(3);
+        assertThat(table.overdraw(KEY, now, 2 * BURST, BURST)).isEqualTo(3);
+        assertThat(remaining()).isZero();
+    }
+
     /** Hot and cold again between the two looks: the place is not what it was. */
     @Test
     void keyThatWasHotInTheMiddleOfADebitGetsNoMore() {

@@ -164,4 +164,25 @@ class MeteredLimiterTest {
                 .extracting(Tag::getValue)
                 .noneMatch(value -> value.contains("s3cret"));
     }
+
+    @Test
+    void settlementsAreCounted() {
+        RateLimiter limiter = limiter(TokenBucket.perSecond(10));
+        limiter.reserve("k", 5).flatMap(reserved -> reserved.settle(2)).block();
+        limiter.reserve("k", 5).flatMap(reserved -> reserved.settle(40)).block();
+        limiter.reserve("other", 5).block();
+        assertThat(registry.get("ratelimit.reservations")
+                        .tag("outcome", "reserved")
+                        .counter()
+                        .count())
+                .isEqualTo(3);
+        assertThat(registry.get("ratelimit.reservations")
+                        .tag("outcome", "settled")
+                        .counter()
+                        .count())
+                .isEqualTo(2);
+        assertThat(counted(RateLimitMeter.PERMITS_SETTLED)).isEqualTo(42);
+        assertThat(counted(RateLimitMeter.PERMITS_UNCHARGED)).isEqualTo(22);
+        assertThat(counted(RateLimitMeter.PERMITS_LOST)).isZero();
+    }
 }

@@ -8,12 +8,15 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Reservation;
+import io.github.reactorratelimit.Settlement;
 import io.github.reactorratelimit.TokenBucket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
@@ -21,6 +24,7 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.core.publisher.Sinks;
 import reactor.util.context.ContextView;
 
 /**
@@ -31,6 +35,10 @@ final class HandLimiter implements RateLimiter {
 
     private final RateLimitPolicy policy;
     private final List<Waiter> waiters = new ArrayList<>();
+
+    /** All that were granted, in order. */
+    final List<HandReservation> reservations = new CopyOnWriteArrayList<>();
+
     private long available;
     private long taken;
     private long returned;
@@ -212,6 +220,18 @@ final class HandLimiter implements RateLimiter {
     }
 
     @Override
+    public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
+        return acquire(key, estimate, maxWait).map(decision -> {
+            if (!decision.allowed()) {
+                throw new RateLimitExceededException(decision);
+            }
+            HandReservation reservation = new HandReservation(decision);
+            reservations.add(reservation);
+            return reservation;
+        });
+    }
+
+    @Override
     public RateLimitPolicy policy() {
         return policy;
     }
@@ -266,6 +286,50 @@ final class HandLimiter implements RateLimiter {
         @Override
         public Mono<Void> release() {
             return refund(decision);
+        }
+    }
+
+    /** Remembers what it is told; what accrues is charged when the test says so. */
+    static final class HandReservation implements Reservation {
+
+        final List<Long> accrued = new CopyOnWriteArrayList<>();
+        final List<Long> settled = new CopyOnWriteArrayList<>();
+        private final List<Sinks.Empty<Void>> charging = new CopyOnWriteArrayList<>();
+        private final Decision decision;
+        boolean chargesAtOnce = true;
+
+        HandReservation(Decision decision) {
+            this.decision = decision;
+        }
+
+        void charged() {
+            charging.remove(0).tryEmitEmpty();
+        }
+
+        @Override
+        public Decision decision() {
+            return decision;
+        }
+
+        @Override
+        public Mono<Void> accrue(long soFar) {
+            return Mono.defer(() -> {
+                accrued.add(soFar);
+                if (chargesAtOnce) {
+                    return Mono.empty();
+                }
+                Sinks.Empty<Void> sink = Sinks.empty();
+                charging.add(sink);
+                return sink.asMono();
+            });
+        }
+
+        @Override
+        public Mono<Settlement> settle(long actual) {
+            return Mono.fromSupplier(() -> {
+                settled.add(actual);
+                return new Settlement(estimate(), actual, 0, settled.size() > 1);
+            });
         }
     }
 

@@ -56,6 +56,7 @@ final class JavaTwin<S> {
                 long charged = Math.min(ask.permits(), algorithm.remaining(state, now));
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
+            case OVERDRAW -> overdraw(now, ask.permits(), ask.atMicros());
             case RESET -> then(now, algorithm.rebase(algorithm.fresh(), now));
             default -> throw new IllegalArgumentException("no twin of " + ask.op());
         };
@@ -71,6 +72,12 @@ final class JavaTwin<S> {
         long taken = Math.min(permits, algorithm.remaining(state, now));
         Answer answer = then(now, taken == 0 ? state : algorithm.debit(state, now, taken));
         return new Answer(true, answer.remaining(), taken, answer.resetMicros(), answer.part());
+    }
+
+    private Answer overdraw(long now, long permits, long maxDebt) {
+        long left = permits - Math.min(permits, algorithm.chargeable(state, now, maxDebt));
+        Answer answer = then(now, algorithm.charge(state, now, permits, maxDebt));
+        return new Answer(true, answer.remaining(), left, answer.resetMicros(), answer.part());
     }
 
     private Answer then(long now, S next) {

@@ -149,6 +149,40 @@ class ReservationScriptTest {
     }
 
     @Test
+    void debtComesBehindTheSlotsThatWerePromisedAndIsNotCutOffWhenTheyPass() {
+        use(TokenBucket.perSecond(10));
+        ask(Ask.take(10));
+        assertThat(reserve(1)).isEqualTo(100_000);
+
+        assertThat(ask(Ask.overdraw(25, 20)).waitMicros())
+                .as("the slot is no debt")
+                .isEqualTo(5);
+
+        now += 200_000;
+        assertThat(ask(Ask.look(1)).waitMicros()).isEqualTo(2_000_000);
+        assertThat(reserve(1)).isEqualTo(2_200_000);
+    }
+
+    @Test
+    void debtStaysWhenSlotsAreVoidBecauseAPauseEndsEarly() {
+        use(TokenBucket.perSecond(10));
+        ask(Ask.take(10));
+        ask(Ask.pause(10_000_000));
+        reserve(1);
+        ask(Ask.overdraw(20, 100));
+        ask(Ask.pause(0));
+        assertThat(ask(Ask.look(1)).waitMicros()).isEqualTo(2_100_000);
+    }
+
+    @Test
+    void debtIsKeptAsItIsWhenTheClockGoesBack() {
+        use(TokenBucket.perSecond(10));
+        ask(Ask.overdraw(30, 100));
+        now -= 5_000_000;
+        assertThat(ask(Ask.look(1)).waitMicros()).isEqualTo(2_100_000);
+    }
+
+    @Test
     void slotFurtherThanTheLongestWaitIsNotReserved() {
         reserve(1);
         Answer tooFar = ask(Ask.reserve(1, 99_999));

@@ -148,8 +148,21 @@ final class TwinHistory {
             case 3, 4 -> Ask.charge(isWild() ? 1 + random.nextLong(2 * policy.capacity()) : permits());
             case 5, 6, 7, 8 -> giveBack();
             case 9 -> Ask.takeUpTo(permits());
+            case 10, 11 -> overdraw();
             default -> Ask.take(permits());
         };
+    }
+
+    /** Mostly to a debt of one capacity, sometimes as far as can be counted. */
+    private Ask overdraw() {
+        long capacity = policy.capacity();
+        long permits = isWild() ? 1 + random.nextLong(3 * capacity) : permits();
+        long maxDebt = switch (random.nextInt(4)) {
+            case 0 -> random.nextLong(capacity + 1);
+            case 1 -> random.nextLong(1L << (1 + random.nextInt(52)));
+            default -> capacity;
+        };
+        return Ask.overdraw(permits, maxDebt);
     }
 
     /** Mostly what was debited not long ago; sometimes what never was. */

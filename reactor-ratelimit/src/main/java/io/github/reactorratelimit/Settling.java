@@ -1,0 +1,112 @@
+package io.github.reactorratelimit;
+
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+/**
+ * Settles the reservations of one limiter: charges and gives back at its state, counts what was lost, and knows what is under
+ * way, for whoever closes the limiter.
+ */
+final class Settling {
+
+    private final LimiterState state;
+    private final RateLimitRecorder recorder;
+    private final @Nullable PolicyResolver resolver;
+    private final OptionalLong maxDebt;
+    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicReference<Sinks.@Nullable Empty<Void>> awaited = new AtomicReference<>();
+
+    /** @param maxDebt permits a key may owe; as many as its capacity, unless given */
+    Settling(LimiterState state, RateLimitRecorder recorder, @Nullable PolicyResolver resolver, OptionalLong maxDebt) {
+        this.state = state;
+        this.recorder = recorder;
+        this.resolver = resolver;
+        this.maxDebt = maxDebt;
+    }
+
+    RateLimitRecorder recorder() {
+        return recorder;
+    }
+
+    static void requireSettles(RateLimitPolicy policy) {
+        if (!policy.settles()) {
+            throw new IllegalStateException(
+                    "reservations of " + policy + " cannot be settled: slots of a LeakyBucket pass by,"
+                            + " and permits of a ConcurrencyLimit are not spent; reserve from a token bucket, a GCRA or a window");
+        }
+    }
+
+    Reservation open(String key, RateLimitPolicy policy, Decision decision) {
+        recorder.reserved(decision.permits());
+        return new OpenReservation(this, key, policy, decision);
+    }
+
+    /** Gives back a part of a debit, or all of it; the caller has claimed it. Never fails: what the state could not give back it has counted. */
+    Mono<Void> giveBack(Debit debit, long permits) {
+        Debit part = new Debit(debit.owner(), debit.key(), debit.policy(), permits, debit.atTick());
+        return tracked(Mono.defer(() -> state.refund(part)).onErrorComplete());
+    }
+
+    /** Charges the key under the policy it has now: how many could not be charged. Never fails. */
+    Mono<Long> charge(String key, RateLimitPolicy reservedUnder, long permits) {
+        return tracked(policyNow(key, reservedUnder)
+                .flatMap(policy -> chargeUnder(key, policy, permits))
+                .onErrorResume(lost -> {
+                    recorder.chargeLost(permits);
+                    return Mono.just(permits);
+                }));
+    }
+
+    private Mono<Long> chargeUnder(String key, RateLimitPolicy policy, long permits) {
+        Mono<Long> charged = policy.settles()
+                ? state.charge(key, policy, permits, maxDebt.orElse(policy.capacity()))
+                : Mono.just(permits);
+        return charged.doOnNext(uncharged -> {
+            if (uncharged > 0) {
+                recorder.uncharged(uncharged);
+            }
+        });
+    }
+
+    private Mono<RateLimitPolicy> policyNow(String key, RateLimitPolicy reservedUnder) {
+        return resolver == null
+                ? Mono.just(reservedUnder)
+                : resolver.resolve(key).onErrorReturn(reservedUnder);
+    }
+
+    /** Once begun it goes on to its end, also if whoever wanted to know leaves. */
+    private <T> Mono<T> tracked(Mono<T> call) {
+        return Mono.defer(() -> {
+            underWay.incrementAndGet();
+            Mono<T> counted = call.doFinally(end -> {
+                if (underWay.decrementAndGet() == 0) {
+                    tell();
+                }
+            });
+            return Mono.fromFuture(counted.toFuture(), true);
+        });
+    }
+
+    /** When nothing is under way. */
+    Mono<Void> ended() {
+        return Mono.defer(() -> {
+            Sinks.Empty<Void> sink = Sinks.empty();
+            Sinks.Empty<Void> first = awaited.compareAndExchange(null, sink);
+            if (underWay.get() == 0) {
+                tell();
+            }
+            return (first == null ? sink : first).asMono();
+        });
+    }
+
+    private void tell() {
+        Sinks.Empty<Void> sink = awaited.getAndSet(null);
+        if (sink != null) {
+            sink.tryEmitEmpty();
+        }
+    }
+}

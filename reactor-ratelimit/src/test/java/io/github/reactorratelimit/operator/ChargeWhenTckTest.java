@@ -1,0 +1,26 @@
+package io.github.reactorratelimit.operator;
+
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import org.reactivestreams.Publisher;
+import org.testng.annotations.Test;
+import reactor.core.publisher.Flux;
+
+/** A Mono that is charged by its outcome, and waits for what it reserves. */
+@Test
+public class ChargeWhenTckTest extends OperatorTck {
+
+    @Override
+    Publisher<Long> limit(Flux<Long> source) {
+        RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1_000).withBurst(1));
+        limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
+        return source.singleOrEmpty().transform(limitRate(limiter, LimitSpec::chargeOnSuccess));
+    }
+
+    @Override
+    public long maxElementsFromPublisher() {
+        return 1;
+    }
+}

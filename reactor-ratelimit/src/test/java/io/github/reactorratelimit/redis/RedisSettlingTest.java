@@ -1,0 +1,37 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofSeconds;
+
+import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.SettlingContract;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.api.StatefulRedisConnection;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The Redis store settles as every store, also what two instances spend together. */
+@ExtendWith(RedisExtension.class)
+class RedisSettlingTest extends SettlingContract {
+
+    private final StatefulRedisConnection<String, String> connection;
+
+    RedisSettlingTest(Standalone server) {
+        this.connection = server.connect();
+    }
+
+    @Override
+    protected RateLimitStore store() {
+        return RedisStore.of(connection).withDeadline(ofSeconds(10));
+    }
+
+    @Override
+    protected int instances() {
+        return 2;
+    }
+
+    @AfterEach
+    void disconnect() {
+        connection.close();
+    }
+}

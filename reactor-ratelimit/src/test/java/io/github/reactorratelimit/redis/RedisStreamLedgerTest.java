@@ -1,0 +1,52 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofSeconds;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterBuilder;
+import io.github.reactorratelimit.operator.StreamLedgerContract;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** On a server: closing the limiter waits for what is being settled. */
+@ExtendWith(RedisExtension.class)
+class RedisStreamLedgerTest extends StreamLedgerContract {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+
+    private final StatefulRedisConnection<String, String> connection;
+
+    RedisStreamLedgerTest(Standalone server) {
+        this.connection = server.connect();
+    }
+
+    @Override
+    protected RateLimitStore store() {
+        return RedisStore.of(connection).withDeadline(ofSeconds(20));
+    }
+
+    @Override
+    protected boolean givesBackAtOnce() {
+        return false;
+    }
+
+    @Override
+    protected long spent(RateLimiter limiter, RateLimiterBuilder another, String key) {
+        limiter.close().block(PATIENCE);
+        RateLimiter reader = another.build();
+        Decision seen = reader.peek(key).block(PATIENCE);
+        reader.close().block(PATIENCE);
+        return seen.limit() - seen.remaining();
+    }
+
+    @AfterEach
+    void disconnect() {
+        connection.close();
+    }
+}
