@@ -108,6 +108,11 @@ abstract class Meter {
          * @param name the policy's name for the capacity, for the error
          */
         static Fraction of(long permits, Duration period, String name, long capacity, Tick tick) {
+            return of(permits, period, name, capacity, tick, Long.MAX_VALUE);
+        }
+
+        static Fraction of(
+                long permits, Duration period, String name, long capacity, Tick tick, long mostPartsPerTick) {
             BigInteger ticks = BigInteger.valueOf(tick.ticks("period", period));
             BigInteger perPeriod = BigInteger.valueOf(permits);
             BigInteger common = ticks.gcd(perPeriod);
@@ -119,7 +124,9 @@ abstract class Meter {
             };
             for (BigInteger parts : candidates) {
                 BigInteger cost = ceilDiv(parts.multiply(ticks), perPeriod);
-                if (fits(parts, cost, capacity, tick) && accurate(parts, cost, ticks, perPeriod)) {
+                if (parts.compareTo(BigInteger.valueOf(mostPartsPerTick)) <= 0
+                        && fits(parts, cost, capacity, tick)
+                        && accurate(parts, cost, ticks, perPeriod)) {
                     return new Fraction(cost.longValueExact(), parts.longValueExact());
                 }
             }
