@@ -56,6 +56,16 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void shadowDecided(boolean allowed, long permits) {
+        guard(() -> actual.shadowDecided(allowed, permits));
+    }
+
+    @Override
+    public void shadowFailed() {
+        guard(actual::shadowFailed);
+    }
+
+    @Override
     public void degraded(Degradation degradation) {
         guard(() -> actual.degraded(degradation));
     }

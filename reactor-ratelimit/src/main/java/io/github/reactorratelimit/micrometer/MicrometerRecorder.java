@@ -4,6 +4,8 @@ import static io.github.reactorratelimit.micrometer.RateLimitMeter.DECISIONS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.DEGRADED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_REFUNDED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_TAKEN;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_DECISIONS;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_FAILURES;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITERS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITS;
 
@@ -44,6 +46,9 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     private final Counter denied;
     private final Counter permitsTaken;
     private final Counter permitsRefunded;
+    private final Counter shadowAllowed;
+    private final Counter shadowDenied;
+    private final Counter shadowFailures;
     private final LongAdder waiters;
     private final Map<WaitOutcome, Timer> waits = new EnumMap<>(WaitOutcome.class);
     private final Map<Degradation, Counter> degraded = new EnumMap<>(Degradation.class);
@@ -54,6 +59,9 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         this.denied = counter(registry, DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
         this.permitsTaken = counter(registry, PERMITS_TAKEN, tags);
         this.permitsRefunded = counter(registry, PERMITS_REFUNDED, tags);
+        this.shadowAllowed = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "allowed"));
+        this.shadowDenied = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
+        this.shadowFailures = counter(registry, SHADOW_FAILURES, tags);
         this.waiters = WAITERS_OF
                 .computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
                 .computeIfAbsent(limiter, key -> new LongAdder());
@@ -130,6 +138,16 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     @Override
     public void refunded(long permits) {
         permitsRefunded.increment((double) permits);
+    }
+
+    @Override
+    public void shadowDecided(boolean allowed, long permits) {
+        (allowed ? shadowAllowed : shadowDenied).increment();
+    }
+
+    @Override
+    public void shadowFailed() {
+        shadowFailures.increment();
     }
 
     @Override

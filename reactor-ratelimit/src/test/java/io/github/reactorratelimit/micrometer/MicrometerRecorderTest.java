@@ -125,6 +125,8 @@ class MicrometerRecorderTest {
                         "ratelimit.permits.refunded [limiter]",
                         "ratelimit.waits [limiter, outcome]",
                         "ratelimit.waiters [limiter]",
+                        "ratelimit.shadow.decisions [limiter, outcome]",
+                        "ratelimit.shadow.failures [limiter]",
                         "ratelimit.degraded [limiter, mode]");
     }
 

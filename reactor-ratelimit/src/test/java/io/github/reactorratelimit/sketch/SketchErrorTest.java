@@ -7,11 +7,12 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.testing.Seeds;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Traffic of many keys through a sketch, beside the exact state of every single key. In full ten million keys in
@@ -22,10 +23,6 @@ class SketchErrorTest {
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
     private static final int KEYS = FULL ? 10_000_000 : 500_000;
     private static final long BYTES = (16L << 20) * KEYS / 10_000_000;
-    private static final int ASKS = 3 * KEYS;
-
-    /** A permit a second, ten at once. */
-    private static final Gcra POLICY = new Gcra(1, java.time.Duration.ofSeconds(1), 10);
 
     enum Traffic {
         /** Every key asks as often as every other. */
@@ -58,45 +55,59 @@ class SketchErrorTest {
         }
     }
 
-    /** @param load permits asked for in the time that a permit takes to come back, per cell of a row */
-    private static Outcome run(Traffic traffic, long bytes, int rows, double load, long seed) {
-        SplittableRandom random = new SplittableRandom(seed);
-        SketchCells cells = SketchStore.ofBytes(bytes).withRows(rows).cellsFor(POLICY);
-        LongAlgorithm alone = Algorithms.asLong(POLICY, new Algorithms.Clock(Tick.NANOSECOND, 0, 0))
-                .orElseThrow();
-        long[] states = new long[KEYS];
-        Arrays.fill(states, alone.fresh());
-        double nanosPerAsk = 1e9 / (load * bytes / Long.BYTES / SketchStore.DEFAULT_ROWS);
-        long deservedly = 0;
-        long wrongly = 0;
-        long laxly = 0;
-        for (int ask = 0; ask < ASKS; ask++) {
-            long now = (long) (ask * nanosPerAsk);
-            int key = traffic.key(random, KEYS);
-            long next = alone.take(states[key], now, 1);
-            boolean deserved = next != LongAlgorithm.RESERVED;
-            if (!cells.take(Integer.toString(key), now, 1, null)) {
-                deservedly += deserved ? 0 : 1;
-                wrongly += deserved ? 1 : 0;
-            } else if (deserved) {
-                states[key] = next;
-            } else {
-                laxly++;
-            }
+    /**
+     * Every key may take a permit a second.
+     *
+     * @param asksPerSecond of all keys together: so many permits are on their way back at a time, if all are allowed
+     */
+    private record Setting(Traffic traffic, int keys, long bytes, int rows, int burst, double asksPerSecond) {
+
+        /** @param cellsPerPermit cells of all rows for each permit that is on its way back */
+        static Setting of(Traffic traffic, int keys, long bytes, int rows, int burst, double cellsPerPermit) {
+            return new Setting(traffic, keys, bytes, rows, burst, bytes / Long.BYTES / cellsPerPermit);
         }
-        return new Outcome(ASKS, deservedly, wrongly, laxly);
+
+        Outcome run(int asks, long seed) {
+            Gcra policy = new Gcra(1, Duration.ofSeconds(1), burst);
+            SplittableRandom random = new SplittableRandom(seed);
+            SketchCells cells = SketchStore.ofBytes(bytes).withRows(rows).cellsFor(policy);
+            LongAlgorithm alone = Algorithms.asLong(policy, new Algorithms.Clock(Tick.NANOSECOND, 0, 0))
+                    .orElseThrow();
+            long[] states = new long[keys];
+            Arrays.fill(states, alone.fresh());
+            long deservedly = 0;
+            long wrongly = 0;
+            long laxly = 0;
+            for (int ask = 0; ask < asks; ask++) {
+                long now = (long) (ask * 1e9 / asksPerSecond);
+                int key = traffic.key(random, keys);
+                long next = alone.take(states[key], now, 1);
+                boolean deserved = next != LongAlgorithm.RESERVED;
+                if (!cells.take(Integer.toString(key), now, 1, null)) {
+                    deservedly += deserved ? 0 : 1;
+                    wrongly += deserved ? 1 : 0;
+                } else if (deserved) {
+                    states[key] = next;
+                } else {
+                    laxly++;
+                }
+            }
+            return new Outcome(asks, deservedly, wrongly, laxly);
+        }
     }
 
     @ParameterizedTest
     @EnumSource
     void sketchOfTenMillionKeysInSixteenMegabytesNeverOverAdmits(Traffic traffic) {
-        Outcome outcome = run(traffic, BYTES, SketchStore.DEFAULT_ROWS, 0.5, Seeds.of("sketch, " + traffic));
+        Setting setting = Setting.of(traffic, KEYS, BYTES, SketchStore.DEFAULT_ROWS, 10, 8);
+        Outcome outcome = setting.run(3 * KEYS, Seeds.of("sketch, " + traffic));
         System.out.printf(
-                "sketch: %,d keys in %,d bytes, %s: of %,d asks %,d allowed wrongly, %,d denied rightly,"
-                        + " %,d denied wrongly (%.4f %%)%n",
+                "sketch: %,d keys in %,d bytes, %s, %,.0f asks a second: of %,d asks %,d allowed wrongly,"
+                        + " %,d denied rightly, %,d denied wrongly (%.4f %%)%n",
                 KEYS,
                 BYTES,
                 traffic,
+                setting.asksPerSecond,
                 outcome.asks,
                 outcome.laxly,
                 outcome.deservedly,
@@ -107,25 +118,47 @@ class SketchErrorTest {
         assertThat(outcome.deservedly > 0).isEqualTo(traffic == Traffic.ZIPF);
     }
 
-    /** Load is what counts; the table of docs/sketch.md. */
-    @Test
-    void errorGrowsWithTheLoadAndNeverToTheLaxSide() {
-        long seed = Seeds.of("sketch table");
+    /** The table of docs/sketch.md. */
+    @ParameterizedTest
+    @EnumSource
+    void errorIsToTheStrictSideInEverySize(Traffic traffic) {
+        long seed = Seeds.of("sketch table, " + traffic);
         int[] rows = FULL ? new int[] {1, 2, 4, 8} : new int[] {4};
-        double[] loads = FULL ? new double[] {0.25, 0.5, 1, 2, 4, 8} : new double[] {0.5, 4};
-        for (Traffic traffic : Traffic.values()) {
+        int[] bursts = FULL ? new int[] {1, 10} : new int[] {10};
+        double[] cellsPerPermit = FULL ? new double[] {32, 16, 8, 4, 2, 1} : new double[] {8, 1};
+        for (int burst : bursts) {
             for (int row : rows) {
-                double before = 0;
-                for (double load : loads) {
-                    Outcome outcome = run(traffic, BYTES / 10, row, load, seed);
-                    System.out.printf(
-                            "sketch: %s, %d rows, load %.2f: denied wrongly %.4f %%, rightly %.2f %%%n",
-                            traffic, row, load, 100 * outcome.wrongShare(), 100.0 * outcome.deservedly / ASKS);
-                    assertThat(outcome.laxly).isZero();
-                    assertThat(outcome.wrongShare()).isGreaterThanOrEqualTo(before);
-                    before = outcome.wrongShare();
+                for (double cells : cellsPerPermit) {
+                    double wrong = table(Setting.of(traffic, 1_000_000, 1 << 20, row, burst, cells), cells, seed);
+                    if (burst == 10 && row == SketchStore.DEFAULT_ROWS && cells >= 8) {
+                        assertThat(wrong).isLessThan(0.001);
+                    }
                 }
             }
         }
+    }
+
+    /** How many keys there are does not matter, only what they ask for together. */
+    @ParameterizedTest
+    @ValueSource(ints = {100_000, 1_000_000, 5_000_000})
+    void errorDoesNotGrowWithTheNumberOfKeys(int keys) {
+        Setting setting = Setting.of(Traffic.UNIFORM, keys, 1 << 20, SketchStore.DEFAULT_ROWS, 10, 8);
+        assertThat(table(setting, 8, Seeds.of("sketch keys"))).isLessThan(0.001);
+    }
+
+    private static double table(Setting setting, double cellsPerPermit, long seed) {
+        Outcome outcome = setting.run(FULL ? 1_000_000 : 500_000, seed);
+        System.out.printf(
+                "sketch: %s, %,d keys, burst %d, %d rows, %.0f cells per permit: denied wrongly %.4f %%,"
+                        + " rightly %.2f %%%n",
+                setting.traffic,
+                setting.keys,
+                setting.burst,
+                setting.rows,
+                cellsPerPermit,
+                100 * outcome.wrongShare(),
+                100.0 * outcome.deservedly / outcome.asks);
+        assertThat(outcome.laxly).isZero();
+        return outcome.wrongShare();
     }
 }
