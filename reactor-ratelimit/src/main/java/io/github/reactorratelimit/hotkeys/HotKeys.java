@@ -27,8 +27,7 @@ import reactor.core.publisher.Mono;
  * The hash is another one in each process unless there is a {@linkplain #withSecret secret}.
  *
  * <p>Counts are permits since the start or the last {@link #clear()}, each with its bounds: the true count lies between them.
- * A key that took more than one in a thousand of all permits is in the list, if the list is long enough for it. May be shared by
- * limiters that shall be counted together. Never blocks.
+ * The more a key stands out, the surer it is found. May be shared by limiters that shall be counted together. Never blocks.
  */
 public final class HotKeys implements KeyRecorder {
 

@@ -22,9 +22,13 @@ final class Tally {
 
     /** @param top how many keys will be asked for */
     Tally(int top) {
-        int places = powerOfTwo(Math.max(MIN_PLACES, PLACES_PER_KEY * top));
-        int count = powerOfTwo(
-                Math.min(MAX_STRIPES, 2 * Runtime.getRuntime().availableProcessors()));
+        this(
+                powerOfTwo(Math.max(MIN_PLACES, PLACES_PER_KEY * top)),
+                powerOfTwo(Math.min(MAX_STRIPES, 2 * Runtime.getRuntime().availableProcessors())));
+    }
+
+    /** Both are powers of two. */
+    Tally(int places, int count) {
         this.stripes = Stream.generate(() -> new Stripe(places)).limit(count).toArray(Stripe[]::new);
     }
 

@@ -99,7 +99,7 @@ class HotKeysTest {
     /** What is counted and what is missed is all that was said; nothing is counted twice or lost on the way. */
     @Test
     void everyPermitIsCountedOrMissed() throws Exception {
-        Tally tally = new Tally(10);
+        Tally tally = new Tally(16, 2);
         AtomicBoolean reading = new AtomicBoolean(true);
         Thread reader = new Thread(() -> {
             while (reading.get()) {
