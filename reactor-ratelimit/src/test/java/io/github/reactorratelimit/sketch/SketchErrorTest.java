@@ -24,6 +24,8 @@ class SketchErrorTest {
     private static final int KEYS = FULL ? 10_000_000 : 500_000;
     private static final long BYTES = (16L << 20) * KEYS / 10_000_000;
 
+    private static final long TABLE_BYTES = 1 << 18;
+
     enum Traffic {
         /** Every key asks as often as every other. */
         UNIFORM {
@@ -129,7 +131,7 @@ class SketchErrorTest {
         for (int burst : bursts) {
             for (int row : rows) {
                 for (double cells : cellsPerPermit) {
-                    double wrong = table(Setting.of(traffic, 1_000_000, 1 << 20, row, burst, cells), cells, seed);
+                    double wrong = table(Setting.of(traffic, 1_000_000, TABLE_BYTES, row, burst, cells), cells, seed);
                     if (burst == 10 && row == SketchStore.DEFAULT_ROWS && cells >= 8) {
                         assertThat(wrong).isLessThan(0.001);
                     }
@@ -142,12 +144,13 @@ class SketchErrorTest {
     @ParameterizedTest
     @ValueSource(ints = {100_000, 1_000_000, 5_000_000})
     void errorDoesNotGrowWithTheNumberOfKeys(int keys) {
-        Setting setting = Setting.of(Traffic.UNIFORM, keys, 1 << 20, SketchStore.DEFAULT_ROWS, 10, 8);
+        Setting setting = Setting.of(Traffic.UNIFORM, keys, TABLE_BYTES, SketchStore.DEFAULT_ROWS, 10, 8);
         assertThat(table(setting, 8, Seeds.of("sketch keys"))).isLessThan(0.001);
     }
 
     private static double table(Setting setting, double cellsPerPermit, long seed) {
-        Outcome outcome = setting.run(FULL ? 1_000_000 : 500_000, seed);
+        // A minute, or longer: the cells must have time to fill.
+        Outcome outcome = setting.run((int) Math.max(300_000, 60 * setting.asksPerSecond), seed);
         System.out.printf(
                 "sketch: %s, %,d keys, burst %d, %d rows, %.0f cells per permit: denied wrongly %.4f %%,"
                         + " rightly %.2f %%%n",
