@@ -163,8 +163,8 @@ class ShadowTest {
         /** Whoever leaves the line leaves the shadow's permits too. */
         private void waiting(String key) {
             Decision[] granted = new Decision[1];
-            Disposable wait =
-                    shadowed.acquire(key, 1, ofSeconds(random.nextInt(3))).subscribe(decision -> granted[0] = decision, closed -> {});
+            Disposable wait = shadowed.acquire(key, 1, ofSeconds(random.nextInt(3)))
+                    .subscribe(decision -> granted[0] = decision, closed -> {});
             alone.tryAcquire(key, 1)
                     .subscribe(other -> cancels.add(() -> {
                         if (granted[0] == null) {

@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  * the TAT that the debit leaves. First it raises the other cells to that TAT, one by one. Then it swaps the cell
  * that decides, by one CAS from the value it read: this is the moment of the debit. If the CAS succeeds, the
  * cell held that value just before, which was no less than the key's own TAT; and now every cell is at least
- * the new TAT, because the others were raised before and do not fall again. If it fails, somebody raised
+ * the new TAT, because the others were raised before and do not fall again. If it fails, somebody else changed
  * the cell: nothing was taken, and it is tried again. The cells that were raised in vain stay so, to the
  * strict side. Two debits of one key cannot both succeed from one value of one cell; and from values of two
- * cells neither: the first to succeed had raised the cell of the other, whose CAS fails. Retries end, because
- * each follows a cell that rose, and cells that rose far enough deny.
+ * cells neither: the first to succeed had raised the cell of the other, whose CAS fails. A retry always
+ * follows a step of somebody else's, and cells that rose far enough deny.
  *
  * <p><b>A key alone</b> is decided by its first cell only, which is never above the others, as it is raised last and
  * read first: exactly the CAS loop on one long of a store without sharing.

@@ -120,9 +120,8 @@ class HotKeysTest {
     @Test
     void limiterTellsUsedAndDeniedKeysByHashOnly() {
         HotKeys hot = HotKeys.top(2);
-        RateLimiter limiter = RateLimiter.builder(Gcra.of(4, ofHours(10)))
-                .keyRecorder(hot)
-                .build();
+        RateLimiter limiter =
+                RateLimiter.builder(Gcra.of(4, ofHours(10))).keyRecorder(hot).build();
         String longKey = "k".repeat(300);
         limiter.tryAcquire(longKey, 4).block(PATIENCE);
         limiter.tryAcquireNow("alice", 2);
@@ -153,9 +152,11 @@ class HotKeysTest {
     @Test
     void hashesAreEqualOnlyWhereTheSecretIs() {
         HotKeys one = HotKeys.top(1).withSecret("pepper");
-        assertThat(one.hashOf("a")).isEqualTo(HotKeys.top(5).withSecret("pepper").hashOf("a"));
+        assertThat(one.hashOf("a"))
+                .isEqualTo(HotKeys.top(5).withSecret("pepper").hashOf("a"));
         assertThat(one.hashOf("a")).isNotEqualTo(one.hashOf("b"));
-        assertThat(one.hashOf("a")).isNotEqualTo(HotKeys.top(1).withSecret("salt").hashOf("a"));
+        assertThat(one.hashOf("a"))
+                .isNotEqualTo(HotKeys.top(1).withSecret("salt").hashOf("a"));
         assertThat(HotKeys.top(1).hashOf("a")).isNotEqualTo(HotKeys.top(1).hashOf("a"));
     }
 

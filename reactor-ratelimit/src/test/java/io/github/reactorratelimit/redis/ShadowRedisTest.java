@@ -118,7 +118,8 @@ class ShadowRedisTest {
             } else if (dice <= 2 && !refundable.isEmpty()) {
                 Decision[] pair = refundable.remove(random.nextInt(refundable.size()));
                 shadowed.refund(pair[0]).then(alone.refund(pair[1])).block(PATIENCE);
-                // A bucket keeps the time between a debit and an earlier refund from a later one; microseconds would decide.
+                // A bucket keeps the time between a debit and an earlier refund from a later one; microseconds would
+                // decide.
                 refundable.clear();
             } else {
                 long permits = 1 + random.nextInt(2);
