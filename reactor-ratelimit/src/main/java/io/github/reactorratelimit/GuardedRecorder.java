@@ -56,6 +56,11 @@ final class GuardedRecorder implements RateLimitRecorder {
     }
 
     @Override
+    public void degraded(Degradation degradation) {
+        guard(() -> actual.degraded(degradation));
+    }
+
+    @Override
     public void shadowDecided(boolean allowed, long permits) {
         guard(() -> actual.shadowDecided(allowed, permits));
     }
@@ -63,11 +68,6 @@ final class GuardedRecorder implements RateLimitRecorder {
     @Override
     public void shadowFailed() {
         guard(actual::shadowFailed);
-    }
-
-    @Override
-    public void degraded(Degradation degradation) {
-        guard(() -> actual.degraded(degradation));
     }
 
     private void guard(Runnable call) {
