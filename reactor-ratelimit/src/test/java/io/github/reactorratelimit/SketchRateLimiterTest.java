@@ -6,12 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.sketch.SketchStore;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Mono;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** The sketch keeps the contract of every store, for the policies it takes, but for reset. */
 class SketchRateLimiterTest extends FullRateLimiterContract {
@@ -103,13 +108,80 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         assertThat(now(limiter.peek("b")).remaining()).isEqualTo(3);
     }
 
+    /** All keys share all cells; the other key asks when the permit is there, just before the line does. */
+    private static List<Decision> answersOfAWaiterThatIsOvertaken(Duration maxWait) {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiter limiter = RateLimiter.builder(Gcra.perSecond(1))
+                .store(SketchStore.ofBytes(128).withRows(16))
+                .scheduler(time)
+                .build();
+        List<Decision> answers = new ArrayList<>();
+        List<Boolean> others = new ArrayList<>();
+        assertThat(limiter.tryAcquireNow("other", 1)).isTrue();
+        time.schedule(() -> others.add(limiter.tryAcquireNow("other", 1)), 1, TimeUnit.SECONDS);
+        limiter.acquire("waiter", 1, maxWait).subscribe(answers::add);
+        time.advanceTimeBy(Duration.ofSeconds(1));
+        assertThat(others).containsExactly(true);
+        assertThat(answers).allMatch(decision -> !decision.allowed());
+        time.advanceTimeBy(Duration.ofSeconds(1));
+        return answers;
+    }
+
+    @Test
+    void waiterWhoseCellsOthersFillGetsALaterTurn() {
+        assertThat(answersOfAWaiterThatIsOvertaken(Duration.ofSeconds(2)))
+                .singleElement()
+                .matches(Decision::allowed);
+    }
+
+    @Test
+    void waiterWhoseTurnBecomesTooLateIsDenied() {
+        assertThat(answersOfAWaiterThatIsOvertaken(Duration.ofMillis(1_500)))
+                .singleElement()
+                .matches(decision -> !decision.allowed());
+    }
+
+    @Test
+    void whatIsAnsweredAtOnceKnowsPausesLinesAndTheEnd() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiter limiter = RateLimiter.builder(Gcra.perSecond(1).withBurst(2))
+                .store(store())
+                .scheduler(time)
+                .build();
+        limiter.pause("a", Duration.ofSeconds(5)).block(PATIENCE);
+        assertThat(limiter.tryAcquireNow("a", 1)).isFalse();
+        assertThat(((Decision) limiter.decideNow("a", 1)).retryAfter()).hasValue(Duration.ofSeconds(5));
+        assertThat(limiter.decideNow("b", 1)).isEqualTo(Verdict.TAKEN);
+        limiter.acquire("b", 2).subscribe(granted -> {}, closed -> {});
+        assertThat(limiter.tryAcquireNow("b", 1)).isFalse();
+        assertThat(((Decision) limiter.decideNow("b", 1)).retryAfter()).hasValue(Duration.ofSeconds(2));
+        limiter.close().subscribe();
+        assertThat(limiter.tryAcquireNow("c", 1)).isFalse();
+        assertThat(limiter.decideNow("c", 1)).isEqualTo(Verdict.UNKNOWN);
+    }
+
+    @Test
+    void whatWasSpentIsCarriedToANewPolicyAndCappedAtItsCapacity() {
+        Gcra five = Gcra.of(5, ofHours(1));
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        LimiterState state =
+                store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
+        assertThat(state.tryAcquireNow(key, five, 3)).isTrue();
+        Gcra ten = Gcra.of(10, ofHours(1));
+        state.carry(key, five, ten).block(PATIENCE);
+        assertThat(now(state.peek(key, ten, 1)).remaining()).isEqualTo(7);
+        Gcra two = Gcra.of(2, ofHours(1));
+        state.carry(key, ten, two).block(PATIENCE);
+        assertThat(now(state.peek(key, two, 1)).remaining()).isZero();
+    }
+
     @Test
     void policiesBeyondThoseThatFitAreRefused() {
         AtomicLong plan = new AtomicLong();
         RateLimiter limiter = RateLimiter.builder(Gcra.of(5, ofHours(1)))
                 .store(store())
                 .policyPerKey(
-                        name -> reactor.core.publisher.Mono.just(Gcra.of(5 + plan.incrementAndGet(), ofHours(1))),
+                        name -> Mono.just(Gcra.of(5 + plan.incrementAndGet(), ofHours(1))),
                         ofHours(1))
                 .build();
         for (int i = 1; i < 16; i++) {
