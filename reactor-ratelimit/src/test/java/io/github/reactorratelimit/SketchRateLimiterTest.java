@@ -164,8 +164,7 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
     void whatWasSpentIsCarriedToANewPolicyAndCappedAtItsCapacity() {
         Gcra five = Gcra.of(5, ofHours(1));
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
-        LimiterState state =
-                store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
+        LimiterState state = store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
         assertThat(state.tryAcquireNow(key, five, 3)).isTrue();
         Gcra ten = Gcra.of(10, ofHours(1));
         state.carry(key, five, ten).block(PATIENCE);
@@ -180,9 +179,7 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         AtomicLong plan = new AtomicLong();
         RateLimiter limiter = RateLimiter.builder(Gcra.of(5, ofHours(1)))
                 .store(store())
-                .policyPerKey(
-                        name -> Mono.just(Gcra.of(5 + plan.incrementAndGet(), ofHours(1))),
-                        ofHours(1))
+                .policyPerKey(name -> Mono.just(Gcra.of(5 + plan.incrementAndGet(), ofHours(1))), ofHours(1))
                 .build();
         for (int i = 1; i < 16; i++) {
             assertThat(now(limiter.tryAcquire("key" + i)).allowed()).isTrue();
