@@ -7,12 +7,15 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 
 import io.github.reactorratelimit.*;
+import io.github.reactorratelimit.hotkeys.HotKey;
+import io.github.reactorratelimit.hotkeys.HotKeys;
 import io.github.reactorratelimit.local.LocalStore;
 import io.github.reactorratelimit.micrometer.MicrometerRecorder;
 import io.github.reactorratelimit.operator.LimitSpec;
 import io.github.reactorratelimit.operator.RateLimitOperators;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
+import io.github.reactorratelimit.sketch.SketchStore;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one allowed request took: whose, how much, when, under which policy. A refund carries it, so
@@ -16,6 +17,9 @@ public final class Debit {
     private final long permits;
     private final long atTick;
     private final AtomicBoolean settled = new AtomicBoolean();
+
+    /** The same request at the shadow; written before the decision is handed over. */
+    private @Nullable ShadowAsk shadow;
 
     /**
      * @param owner the {@link LimiterState} that made it; refunds anywhere else are refused
@@ -60,6 +64,15 @@ public final class Debit {
     /** True for the first caller only: whoever gets it gives the permits back. */
     public boolean claim() {
         return settled.compareAndSet(false, true);
+    }
+
+    @Nullable
+    ShadowAsk shadow() {
+        return shadow;
+    }
+
+    void shadow(ShadowAsk ask) {
+        this.shadow = ask;
     }
 
     @Override

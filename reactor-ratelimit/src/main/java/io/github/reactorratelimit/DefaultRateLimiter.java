@@ -146,7 +146,7 @@ final class DefaultRateLimiter implements RateLimiter {
         if (debit == null) {
             return Mono.empty();
         }
-        if (debit.owner() != state) {
+        if (!state.owns(debit)) {
             throw new IllegalArgumentException("decision must come from limiter '" + name() + "'");
         }
         return giveBack(debit);

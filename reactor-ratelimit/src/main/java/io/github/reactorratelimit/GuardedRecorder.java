@@ -75,6 +75,16 @@ final class GuardedRecorder implements RateLimitRecorder {
         guard(() -> actual.degraded(degradation));
     }
 
+    @Override
+    public void shadowDecided(boolean allowed, long permits) {
+        guard(() -> actual.shadowDecided(allowed, permits));
+    }
+
+    @Override
+    public void shadowFailed() {
+        guard(actual::shadowFailed);
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

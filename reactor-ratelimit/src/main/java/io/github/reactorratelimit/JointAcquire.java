@@ -33,7 +33,7 @@ final class JointAcquire {
         return asks.size() > 1
                 && asks.stream()
                         .allMatch(ask -> ask.limiter() instanceof DefaultRateLimiter limiter
-                                && limiter.state() instanceof JointState);
+                                && WrappedState.innermost(limiter.state()) instanceof JointState);
     }
 
     /** Empty if they have to be asked one by one. */
@@ -42,7 +42,7 @@ final class JointAcquire {
                 .concatMap(ask -> ((DefaultRateLimiter) ask.limiter()).jointTake(ask.key(), ask.permits()))
                 .collectList()
                 .filter(takes -> takes.size() == asks.size())
-                .flatMap(takes -> ((JointState) takes.get(0).state()).evaluateTogether(takes))
+                .flatMap(WrappedState::evaluateTogether)
                 .map(JointDecision::new)
                 .doOnNext(joint -> record(asks, joint));
     }

@@ -58,6 +58,11 @@ public interface LimiterState {
     /** Forgets what the key spent, its pause too; waiters are re-planned. */
     Mono<Void> reset(String key, RateLimitPolicy policy);
 
+    /** Whether this state made the debit. */
+    default boolean owns(Debit debit) {
+        return debit.owner() == this;
+    }
+
     /** Gives a debit back as far as its effect is still there; the caller has {@linkplain Debit#claim() claimed} it. */
     Mono<Void> refund(Debit debit);
 

@@ -67,6 +67,12 @@ public interface RateLimitRecorder {
      */
     default void chargeLost(long permits) {}
 
+    /** The {@linkplain RateLimiterBuilder#shadow shadow} was asked, and would have answered so. */
+    default void shadowDecided(boolean allowed, long permits) {}
+
+    /** The shadow could not be asked, or could not take part in a refund, a reset or a pause; nobody else noticed. */
+    default void shadowFailed() {}
+
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}
 }

@@ -28,6 +28,8 @@ public final class RateLimiterBuilder {
     private OptionalLong maxDebt = OptionalLong.empty();
     private @Nullable Function<? super String, ? extends Mono<? extends RateLimitPolicy>> policyPerKey;
     private Duration keepPolicies = Duration.ZERO;
+    private @Nullable RateLimitPolicy shadow;
+    private @Nullable KeyRecorder keyRecorder;
 
     RateLimiterBuilder(RateLimitPolicy policy) {
         this.policy = Objects.requireNonNull(policy, "policy");
@@ -109,9 +111,34 @@ public final class RateLimiterBuilder {
     }
 
     /**
+     * A policy beside the live one that only counts what it would have answered, for all keys: {@link
+     * RateLimitRecorder#shadowDecided}. Its state is in the same store under the name {@code <name>.shadow}. It gets
+     * every request that the live policy gets, also those that one denies, as if it ruled alone; a request that may
+     * wait is asked of it on arrival, and not to wait; resets, pauses and refunds are its too. It never
+     * delays, denies or fails anything. A request for more permits than its capacity counts as denied.
+     *
+     * @throws IllegalArgumentException if it is a {@link ConcurrencyLimit}: nobody knows how long work would run that was denied
+     */
+    public RateLimiterBuilder shadow(RateLimitPolicy policy) {
+        if (Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException("a shadow cannot be a ConcurrencyLimit: it would not know when work"
+                    + " ends that the live policy denies; use a limiter of its own");
+        }
+        this.shadow = policy;
+        return this;
+    }
+
+    /** Told of every decision with its key; see {@code HotKeys} for one that finds the keys most used and most denied. */
+    public RateLimiterBuilder keyRecorder(KeyRecorder keyRecorder) {
+        this.keyRecorder = Objects.requireNonNull(keyRecorder, "keyRecorder");
+        return this;
+    }
+
+    /**
      * Builds the limiter; its clock starts now.
      *
-     * @throws IllegalArgumentException if the store cannot hold the policy exactly
+     * @throws IllegalArgumentException if the store cannot hold the policy, or the shadow's, exactly
+     * @throws IllegalStateException if there is a shadow, but no recorder that could count for it
      */
     public RateLimiter build() {
         RateLimitStore in = store == null ? LocalStore.create() : store;
@@ -119,9 +146,28 @@ public final class RateLimiterBuilder {
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         LimiterSettings settings =
                 new LimiterSettings(name, policy, clock, callbacks, GuardedRecorder.of(recorder), maxWaiters);
-        LimiterState state = in.open(settings);
+        LimiterState state = observed(in, settings);
         PolicyResolver resolver =
                 policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);
         return new DefaultRateLimiter(settings, state, resolver, maxDebt);
+    }
+
+    private LimiterState observed(RateLimitStore in, LimiterSettings settings) {
+        LimiterState state = shadow == null ? in.open(settings) : shadowed(in, settings, shadow);
+        return keyRecorder == null ? state : new KeyedState(state, keyRecorder);
+    }
+
+    private LimiterState shadowed(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {
+        if (recorder == RateLimitRecorder.NOOP) {
+            throw new IllegalStateException("a shadow counts for a recorder: give the limiter one");
+        }
+        LimiterState beside = in.open(new LimiterSettings(
+                name + ".shadow", policy, live.scheduler(), live.callbacks(), RateLimitRecorder.NOOP, maxWaiters));
+        try {
+            return new ShadowedState(in.open(live), beside, policy, live.recorder());
+        } catch (RuntimeException refused) {
+            beside.close().subscribe();
+            throw refused;
+        }
     }
 }

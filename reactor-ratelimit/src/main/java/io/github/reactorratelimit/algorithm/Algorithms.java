@@ -79,6 +79,20 @@ public final class Algorithms {
                 : Optional.empty();
     }
 
+    /**
+     * Like {@link #asLong} for a GCRA or a token bucket with continuous refill, and empty for all else. An
+     * interval whose fraction is too fine for a long is rounded up to the next 64th of a tick.
+     *
+     * @throws IllegalArgumentException if the rate cannot be kept to the promised 0.1 % this way
+     */
+    public static Optional<LongAlgorithm> asRoundedLong(RateLimitPolicy policy, Clock clock) {
+        if (policy instanceof LeakyBucket || !isMetered(policy)) {
+            return Optional.empty();
+        }
+        Meter meter = bucketMeter(policy, clock.tick(), Meter.MAX_PACKED_PARTS_PER_TICK);
+        return Optional.of(new PackedLevelAlgorithm(policy, meter, fresh(policy, meter, clock)));
+    }
+
     private static boolean isMetered(RateLimitPolicy policy) {
         return policy instanceof Gcra
                 || policy instanceof LeakyBucket
@@ -86,14 +100,19 @@ public final class Algorithms {
     }
 
     static Meter meter(RateLimitPolicy policy, Tick tick) {
-        if (policy instanceof Gcra gcra) {
-            return BucketMeter.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick);
-        }
-        if (policy instanceof TokenBucket bucket) {
-            return BucketMeter.of(bucket.refill(), bucket.period(), "capacity", bucket.capacity(), tick);
-        }
         if (policy instanceof LeakyBucket leaky) {
             return QueueMeter.of(leaky.permits(), leaky.period(), leaky.queueCapacity(), tick);
+        }
+        return bucketMeter(policy, tick, Long.MAX_VALUE);
+    }
+
+    private static Meter bucketMeter(RateLimitPolicy policy, Tick tick, long mostPartsPerTick) {
+        if (policy instanceof Gcra gcra) {
+            return BucketMeter.of(gcra.permits(), gcra.period(), "burst", gcra.burst(), tick, mostPartsPerTick);
+        }
+        if (policy instanceof TokenBucket bucket) {
+            return BucketMeter.of(
+                    bucket.refill(), bucket.period(), "capacity", bucket.capacity(), tick, mostPartsPerTick);
         }
         throw new IllegalArgumentException("policy must be one of those known here, was " + policy);
     }

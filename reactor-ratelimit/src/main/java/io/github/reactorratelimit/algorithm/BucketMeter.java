@@ -14,11 +14,13 @@ final class BucketMeter extends Meter {
 
     /**
      * @param name the policy's name for the capacity, for errors
+     * @param mostPartsPerTick above this an interval is rounded up
      * @throws IllegalArgumentException if the capacity is too large to be counted, or so small that the
      *     bucket would overflow between two ticks while somebody waits for the next permit
      */
-    static BucketMeter of(long permits, Duration period, String name, long capacity, Tick tick) {
-        BucketMeter meter = new BucketMeter(Fraction.of(permits, period, name, capacity, tick), capacity);
+    static BucketMeter of(long permits, Duration period, String name, long capacity, Tick tick, long mostPartsPerTick) {
+        Fraction interval = Fraction.of(permits, period, name, capacity, tick, mostPartsPerTick);
+        BucketMeter meter = new BucketMeter(interval, capacity);
         if (meter.lostParts() > Math.max(meter.partsPerPermit, meter.partsPerTick) / INVERSE_TOLERANCE) {
             throw new IllegalArgumentException(name + " " + capacity + " is too small to keep " + permits + " per "
                     + period + " to 0.1 % in steps of one " + tick + "; raise it to "

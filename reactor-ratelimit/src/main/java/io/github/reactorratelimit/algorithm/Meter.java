@@ -119,14 +119,21 @@ abstract class Meter {
          * @param name the policy's name for the capacity, for the error
          */
         static Fraction of(long permits, Duration period, String name, long capacity, Tick tick) {
+            return of(permits, period, name, capacity, tick, Long.MAX_VALUE);
+        }
+
+        /** @param mostPartsPerTick an interval that would need more is rounded up */
+        static Fraction of(
+                long permits, Duration period, String name, long capacity, Tick tick, long mostPartsPerTick) {
             BigInteger ticks = BigInteger.valueOf(tick.ticks("period", period));
             BigInteger perPeriod = BigInteger.valueOf(permits);
             BigInteger common = ticks.gcd(perPeriod);
             BigInteger mostCost = BigInteger.valueOf(tick.exactBelow() / capacity - 1);
+            BigInteger finest = BigInteger.valueOf(mostPartsPerTick);
             BigInteger[] candidates = {
-                perPeriod.divide(common),
+                perPeriod.divide(common).min(finest),
                 BigInteger.valueOf(MAX_PACKED_PARTS_PER_TICK),
-                mostCost.multiply(perPeriod).divide(ticks)
+                mostCost.multiply(perPeriod).divide(ticks).min(finest)
             };
             for (BigInteger parts : candidates) {
                 BigInteger cost = ceilDiv(parts.multiply(ticks), perPeriod);

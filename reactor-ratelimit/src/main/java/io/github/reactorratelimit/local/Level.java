@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
+import io.github.reactorratelimit.hashing.KeyedHash;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.hashing.KeyedHash;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;

@@ -8,6 +8,8 @@ import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_SETTL
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_TAKEN;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_UNCHARGED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.RESERVATIONS;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_DECISIONS;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_FAILURES;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITERS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITS;
 
@@ -53,6 +55,9 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     private final Counter permitsSettled;
     private final Counter permitsUncharged;
     private final Counter permitsLost;
+    private final Counter shadowAllowed;
+    private final Counter shadowDenied;
+    private final Counter shadowFailures;
     private final LongAdder waiters;
     private final Map<WaitOutcome, Timer> waits = new EnumMap<>(WaitOutcome.class);
     private final Map<Degradation, Counter> degraded = new EnumMap<>(Degradation.class);
@@ -68,6 +73,9 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         this.permitsSettled = counter(registry, PERMITS_SETTLED, tags);
         this.permitsUncharged = counter(registry, PERMITS_UNCHARGED, tags);
         this.permitsLost = counter(registry, PERMITS_LOST, tags);
+        this.shadowAllowed = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "allowed"));
+        this.shadowDenied = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
+        this.shadowFailures = counter(registry, SHADOW_FAILURES, tags);
         this.waiters = WAITERS_OF
                 .computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
                 .computeIfAbsent(limiter, key -> new LongAdder());
@@ -170,6 +178,16 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     @Override
     public void chargeLost(long permits) {
         permitsLost.increment((double) permits);
+    }
+
+    @Override
+    public void shadowDecided(boolean allowed, long permits) {
+        (allowed ? shadowAllowed : shadowDenied).increment();
+    }
+
+    @Override
+    public void shadowFailed() {
+        shadowFailures.increment();
     }
 
     @Override

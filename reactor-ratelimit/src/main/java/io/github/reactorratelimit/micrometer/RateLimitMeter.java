@@ -41,6 +41,12 @@ public enum RateLimitMeter {
     /** A gauge of requests, of all keys together. */
     WAITERS("ratelimit.waiters", "Requests that stand in line now"),
 
+    /** A counter of requests by what the shadow would have answered: {@link Tag#OUTCOME} is {@code allowed} or {@code denied}. */
+    SHADOW_DECISIONS("ratelimit.shadow.decisions", "Requests by what the shadow would have answered", Tag.OUTCOME),
+
+    /** A counter of times. */
+    SHADOW_FAILURES("ratelimit.shadow.failures", "Times the shadow could not be asked; nobody else noticed"),
+
     /** A counter of decisions by what was done instead: {@link Tag#MODE} is {@code open}, {@code closed} or {@code local}. */
     DEGRADED("ratelimit.degraded", "Decisions made without the store because it did not answer", Tag.MODE);
 

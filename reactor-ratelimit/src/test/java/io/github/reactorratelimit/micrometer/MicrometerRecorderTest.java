@@ -83,6 +83,19 @@ class MicrometerRecorderTest {
         }
     }
 
+    @Test
+    void whatTheShadowWouldHaveAnsweredIsCountedApart() {
+        recorder.shadowDecided(true, 3);
+        recorder.shadowDecided(false, 5);
+        recorder.shadowDecided(false, 1);
+        recorder.shadowFailed();
+
+        assertThat(count(RateLimitMeter.SHADOW_DECISIONS, "outcome", "allowed")).isEqualTo(1);
+        assertThat(count(RateLimitMeter.SHADOW_DECISIONS, "outcome", "denied")).isEqualTo(2);
+        assertThat(count(RateLimitMeter.SHADOW_FAILURES)).isEqualTo(1);
+        assertThat(count(RateLimitMeter.DECISIONS, "outcome", "denied")).isZero();
+    }
+
     @ParameterizedTest
     @CsvSource({"OPEN, open", "CLOSED, closed", "LOCAL, local"})
     void degradedDecisionsAreCountedByMode(Degradation degradation, String mode) {
@@ -125,6 +138,8 @@ class MicrometerRecorderTest {
                         "ratelimit.permits.refunded [limiter]",
                         "ratelimit.waits [limiter, outcome]",
                         "ratelimit.waiters [limiter]",
+                        "ratelimit.shadow.decisions [limiter, outcome]",
+                        "ratelimit.shadow.failures [limiter]",
                         "ratelimit.degraded [limiter, mode]");
     }
 

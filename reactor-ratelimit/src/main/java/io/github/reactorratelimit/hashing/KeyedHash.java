@@ -1,4 +1,4 @@
-package io.github.reactorratelimit.local;
+package io.github.reactorratelimit.hashing;
 
 import java.security.SecureRandom;
 import java.util.concurrent.ThreadLocalRandom;
@@ -8,10 +8,10 @@ import reactor.core.scheduler.Schedulers;
 
 /**
  * SipHash-2-4 over the UTF-16 code units of a key, under a secret seed: who does not know the seed
- * cannot choose keys that share an overflow cell with a victim. {@link String#hashCode} cannot do that,
- * everybody can compute it.
+ * cannot choose keys that share a cell with a victim. {@link String#hashCode} cannot do that, everybody can
+ * compute it.
  */
-final class KeyedHash {
+public final class KeyedHash {
 
     private static final AtomicLong TABLES = new AtomicLong();
 
@@ -32,7 +32,8 @@ final class KeyedHash {
     private final long seed0;
     private final long seed1;
 
-    KeyedHash(long seed0, long seed1) {
+    /** A hash with a seed that is known: the same in every process. */
+    public KeyedHash(long seed0, long seed1) {
         this.seed0 = seed0;
         this.seed1 = seed1;
     }
@@ -43,12 +44,12 @@ final class KeyedHash {
     }
 
     /** Has the secret of this process read, so that it is there when a hash is needed. */
-    static void prepare() {
+    public static void prepare() {
         // Loading the class does it.
     }
 
     /** A hash with a seed of its own, derived from the secret of this process; never blocks. */
-    static KeyedHash create() {
+    public static KeyedHash create() {
         long table = TABLES.incrementAndGet();
         KeyedHash secret = processSecret;
         KeyedHash source = secret == null ? weak() : secret;
@@ -61,7 +62,8 @@ final class KeyedHash {
         return new KeyedHash(random.nextLong(), random.nextLong());
     }
 
-    long of(String key) {
+    /** The hash of a key. */
+    public long of(String key) {
         Sip sip = new Sip(seed0, seed1);
         int whole = key.length() & ~3;
         for (int i = 0; i < whole; i += 4) {

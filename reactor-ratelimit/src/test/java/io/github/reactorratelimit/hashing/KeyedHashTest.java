@@ -1,4 +1,4 @@
-package io.github.reactorratelimit.local;
+package io.github.reactorratelimit.hashing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,0 +1,7 @@
+/**
+ * Which keys are used and denied most, in bounded memory, without ever telling a key. Looks at the root and the hashes.
+ */
+@NullMarked
+package io.github.reactorratelimit.hotkeys;
+
+import org.jspecify.annotations.NullMarked;
