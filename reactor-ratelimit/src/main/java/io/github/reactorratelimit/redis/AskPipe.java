@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -43,6 +44,9 @@ final class AskPipe<A, B> extends SerialWorker {
     private final String key;
     private final Queue<Pending<A, B>> asked = new ConcurrentLinkedQueue<>();
 
+    /** Asks that were added and are not sent, at least. */
+    private final AtomicInteger unsent = new AtomicInteger();
+
     /** What has come for the call under way. */
     private volatile @Nullable Outcome<B> outcome;
 
@@ -60,8 +64,14 @@ final class AskPipe<A, B> extends SerialWorker {
     /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
     boolean add(A ask, MonoOnce.Reply<B> reply) {
         Pending<A, B> pending = new Pending<>(ask, reply);
+        unsent.incrementAndGet();
         asked.offer(pending);
         return poke() || !asked.remove(pending);
+    }
+
+    /** Whether something was added and is not sent. */
+    boolean hasUnsent() {
+        return unsent.get() > 0;
     }
 
     @Override
@@ -109,13 +119,15 @@ final class AskPipe<A, B> extends SerialWorker {
         underWay = batch;
         Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
+        unsent.addAndGet(-batch.size());
     }
 
     /** What was not sent yet need not wait for its own deadline to learn that Redis is away. */
     private void giveUpNext(Outcome<B> came) {
-        List<Pending<A, B>> unsent = List.copyOf(next);
+        List<Pending<A, B>> given = List.copyOf(next);
         next.clear();
-        settle(unsent, came);
+        unsent.addAndGet(-given.size());
+        settle(given, came);
     }
 
     private void came(Outcome<B> what) {
