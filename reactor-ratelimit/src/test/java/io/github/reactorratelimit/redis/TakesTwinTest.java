@@ -76,10 +76,13 @@ class TakesTwinTest {
         for (int call = 0; call < CALLS; call++) {
             now += later(random);
             List<Run> runs = new ArrayList<>();
-            int most = random.nextInt(8) == 0 ? TakePipe.MAX_RUNS : 2 * KEYS;
+            int most = random.nextInt(25) == 0 ? TakePipe.MAX_RUNS : 2 * KEYS;
             for (int i = random.nextInt(most); i >= 0; i--) {
-                long permits = 1 + random.nextLong(Math.min(policy.capacity(), Math.max(4, policy.capacity() / 10)));
-                runs.add(new Run(random.nextInt(KEYS), permits, 1 + random.nextInt(random.nextInt(9) == 0 ? ScriptArguments.MAX_ASKS : 6)));
+                boolean many = random.nextInt(40) == 0;
+                long dearest = many ? 4 : Math.max(4, policy.capacity() / 20);
+                long permits = 1 + random.nextLong(Math.min(policy.capacity(), dearest));
+                runs.add(new Run(
+                        random.nextInt(KEYS), permits, 1 + random.nextInt(many ? ScriptArguments.MAX_ASKS : 6)));
             }
             compare("seed " + seed + ", " + policy + ", " + runs, seed, terms, now, runs);
         }
