@@ -16,7 +16,7 @@ import reactor.util.concurrent.Queues;
  * travels together, for one key or many, in the next call. So nobody waits while the wire is idle, and a busy one carries few calls.
  *
  * <p>What else is asked for a key, by the whole script, passes through the queue too unless that is empty, and is asked when the takes before it
- * are sent; and a take behind it goes the same way until that is sent. So nothing overtakes what was asked for its key before.
+ * are sent; and a take behind it waits, first in line, until that is sent. So nothing overtakes what was asked for its key before.
  *
  * <p>Where the server does not know the script what is under way is sent again, in order, and what is new waits for that.
  *
@@ -64,6 +64,9 @@ final class TakePipe extends SerialWorker {
     /** The worker's. */
     private boolean lastWasFull;
 
+    /** The worker's: first in line, and waits until what was asked for its key before is sent. */
+    private volatile @Nullable TakeAsk held;
+
     /** The worker's: asked by the whole script when what is put together is sent. */
     private @Nullable Runnable next;
 
@@ -96,17 +99,39 @@ final class TakePipe extends SerialWorker {
             giveUp(gone);
         }
         sendAgain();
-        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay()) {
+        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay() && !isHeld()) {
             TakeCall call = gather();
             lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
             if (call != null) {
                 underWay.incrementAndGet();
                 pipes.send(call);
-            } else if (next == null) {
+            } else if (next == null && held == null) {
                 return;
             }
             passNext();
         }
+    }
+
+    /** Whoever sends what is waited for looks whether somebody waits when it is sent, and we look the other way round. */
+    private boolean isHeld() {
+        TakeAsk first = held;
+        return first != null && pipes.isAskedWhole(first.key());
+    }
+
+    /** What takes may wait for is sent. */
+    void sentWhole() {
+        if (held != null) {
+            pokeElsewhere();
+        }
+    }
+
+    private @Nullable Asked poll() {
+        TakeAsk first = held;
+        if (first == null) {
+            return asked.poll();
+        }
+        held = null;
+        return first;
     }
 
     private void sendAgain() {
@@ -143,7 +168,7 @@ final class TakePipe extends SerialWorker {
 
     /** Runs what asks by the whole script when all takes that came before are sent. */
     void behind(Runnable asking) {
-        if (PASSING.get() == this || (asked.isEmpty() && isIdle())) {
+        if (PASSING.get() == this || (asked.isEmpty() && held == null && isIdle())) {
             asking.run();
         } else {
             asked.offer(new Passing(asking));
@@ -157,7 +182,7 @@ final class TakePipe extends SerialWorker {
         int overdue = 0;
         long nowNanos = pipes.now();
         for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
-            Asked first = asked.poll();
+            Asked first = poll();
             if (!(first instanceof TakeAsk ask)) {
                 next = first instanceof Passing passing ? passing.asking() : null;
                 break;
@@ -172,7 +197,7 @@ final class TakePipe extends SerialWorker {
                 continue;
             }
             if (pipes.isAskedWhole(ask.key())) {
-                next = () -> askWhole(ask);
+                held = ask;
                 break;
             }
             asks++;
@@ -216,10 +241,12 @@ final class TakePipe extends SerialWorker {
 
     private void giveUp(RedisUnavailableException gone) {
         int ready = 0;
-        for (Asked first = asked.poll(); first != null; first = asked.poll()) {
+        for (Asked first = poll(); first != null; first = poll()) {
             if (first instanceof Passing passing) {
                 pass(passing.asking());
-            } else if (first instanceof TakeAsk ask && !ask.isLeft()) {
+            } else if (first instanceof TakeAsk ask && ask.isLeft()) {
+                ask.release();
+            } else if (first instanceof TakeAsk ask) {
                 fail(ask, gone);
                 ready++;
             }

@@ -109,6 +109,14 @@ final class TakePipes {
         }
     }
 
+    /** What the whole script was to be asked for a key is sent. */
+    void sentWhole(String key) {
+        TakePipe pipe = onlyPipe == null ? bySlot.get(slot(key)) : onlyPipe;
+        if (pipe != null) {
+            pipe.sentWhole();
+        }
+    }
+
     private int slot(String key) {
         return SlotHash.getSlot(office.keys().named(key));
     }
