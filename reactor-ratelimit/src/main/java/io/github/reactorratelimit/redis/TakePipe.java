@@ -274,7 +274,7 @@ final class TakePipe extends SerialWorker {
 
     private void ended() {
         underWay.decrementAndGet();
-        if (!asked.isEmpty()) {
+        if (!asked.isEmpty() || held != null) {
             pokeElsewhere();
         }
     }
