@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -28,6 +29,9 @@ final class AskPipe<A, B> extends SerialWorker {
         /** One answer for each ask, in their order, or one error for all. */
         Mono<List<B>> call(String key, List<A> asks);
 
+        /** All that was asked for a key is sent, or never will be. */
+        default void allSent(String key) {}
+
         /** Whether an ask may share a call with the one before it. */
         default boolean mayTravelWith(A before, A next) {
             return true;
@@ -42,6 +46,9 @@ final class AskPipe<A, B> extends SerialWorker {
     private final Outlet<A, B> outlet;
     private final String key;
     private final Queue<Pending<A, B>> asked = new ConcurrentLinkedQueue<>();
+
+    /** Asks that were added and are not sent, at least. */
+    private final AtomicInteger unsent = new AtomicInteger();
 
     /** What has come for the call under way. */
     private volatile @Nullable Outcome<B> outcome;
@@ -60,8 +67,14 @@ final class AskPipe<A, B> extends SerialWorker {
     /** False if the pipe went out of use without seeing this ask: its last owner may have been quicker than the poke. */
     boolean add(A ask, MonoOnce.Reply<B> reply) {
         Pending<A, B> pending = new Pending<>(ask, reply);
+        unsent.incrementAndGet();
         asked.offer(pending);
         return poke() || !asked.remove(pending);
+    }
+
+    /** Whether something was added and is not sent. */
+    boolean hasUnsent() {
+        return unsent.get() > 0;
     }
 
     @Override
@@ -109,13 +122,21 @@ final class AskPipe<A, B> extends SerialWorker {
         underWay = batch;
         Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
+        noLongerUnsent(batch.size());
     }
 
     /** What was not sent yet need not wait for its own deadline to learn that Redis is away. */
     private void giveUpNext(Outcome<B> came) {
-        List<Pending<A, B>> unsent = List.copyOf(next);
+        List<Pending<A, B>> given = List.copyOf(next);
         next.clear();
-        settle(unsent, came);
+        noLongerUnsent(given.size());
+        settle(given, came);
+    }
+
+    private void noLongerUnsent(int asks) {
+        if (unsent.addAndGet(-asks) == 0) {
+            outlet.allSent(key);
+        }
     }
 
     private void came(Outcome<B> what) {

@@ -21,15 +21,23 @@ final class AskPipes<A, B> {
 
     /** Shares a call with what else is asked for the key; answered on a thread of the connection. */
     Mono<B> ask(String key, A ask) {
-        return MonoOnce.asking(reply -> {
-            for (; ; ) {
-                AskPipe<A, B> pipe = pipes.computeIfAbsent(key, name -> new AskPipe<>(this, outlet, name));
-                if (pipe.add(ask, reply)) {
-                    return;
-                }
-                pipes.remove(key, pipe);
+        return MonoOnce.asking(reply -> ask(key, ask, reply));
+    }
+
+    void ask(String key, A ask, MonoOnce.Reply<B> reply) {
+        for (; ; ) {
+            AskPipe<A, B> pipe = pipes.computeIfAbsent(key, name -> new AskPipe<>(this, outlet, name));
+            if (pipe.add(ask, reply)) {
+                return;
             }
-        });
+            pipes.remove(key, pipe);
+        }
+    }
+
+    /** Whether something is asked for the key and not sent. */
+    boolean hasUnsent(String key) {
+        AskPipe<A, B> pipe = pipes.get(key);
+        return pipe != null && pipe.hasUnsent();
     }
 
     void remove(String key, AskPipe<A, B> pipe) {

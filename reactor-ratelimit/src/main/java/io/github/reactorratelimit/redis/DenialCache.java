@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Denials that are still true: asks of at least their cost are denied without a call, until Redis would
- * allow what was denied, and at most for a second. A denial does not outlive what this process gives back or
+ * allow what was denied, and at most for a second. Where it is known what a key owes, that is its {@link Level}. A denial does not outlive what this process gives back or
  * changes; what others give back is noticed after that second, or by a signal.
  *
  * <p>Keys share generations by their hash. {@link #forget} begins a new one, and a denial counts only in the
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class DenialCache {
 
-    static final int MAX_ENTRIES = 65_536;
+    static final int MAX_ENTRIES = 131_072;
     static final long KEEP_NANOS = Duration.ofSeconds(1).toNanos();
 
     private static final int GENERATIONS = 4_096;
@@ -31,12 +31,28 @@ final class DenialCache {
     private static final int SWEPT_AT_A_TIME = 16;
 
     private final int maxEntries;
-    private final Map<String, Denied> denials = new ConcurrentHashMap<>();
+    private final Map<String, Entry> denials = new ConcurrentHashMap<>();
     private final AtomicLongArray generations = new AtomicLongArray(GENERATIONS);
     private final AtomicBoolean sweeping = new AtomicBoolean();
 
     /** Where the sweep goes on; belongs to whoever set {@code sweeping}. */
-    private Iterator<Map.Entry<String, Denied>> sweep = denials.entrySet().iterator();
+    private Iterator<Map.Entry<String, Entry>> sweep = denials.entrySet().iterator();
+
+    /** What is known of a key. */
+    interface Entry {
+
+        /** Which it was learned in. */
+        long generation();
+
+        boolean isOver(long nowNanos);
+
+        /** Of the key. */
+        RateLimitPolicy policy();
+
+        /** Denies {@code permits} if Redis would deny {@code asked} of them, else null. */
+        @Nullable
+        Decision deny(long permits, long asked, long nowNanos);
+    }
 
     /**
      * @param policy of the key
@@ -53,7 +69,26 @@ final class DenialCache {
             long remaining,
             long untilNanos,
             long retryAtNanos,
-            long resetAtNanos) {}
+            long resetAtNanos)
+            implements Entry {
+
+        @Override
+        public boolean isOver(long nowNanos) {
+            return untilNanos - nowNanos <= 0;
+        }
+
+        @Override
+        public @Nullable Decision deny(long asking, long asked, long nowNanos) {
+            if (asked < permits) {
+                return null;
+            }
+            long resetAfter = resetAtNanos == Decision.Quota.UNKNOWN
+                    ? Decision.Quota.UNKNOWN
+                    : Math.max(1, resetAtNanos - nowNanos);
+            Decision.Quota quota = new Decision.Quota(part.capacity(), remaining, resetAfter);
+            return Decision.deny(part, asking, quota, Math.max(1, retryAtNanos - nowNanos));
+        }
+    }
 
     DenialCache() {
         this(MAX_ENTRIES);
@@ -71,25 +106,15 @@ final class DenialCache {
     /** Denies {@code permits} if it is known that Redis would deny {@code asked} of them, else null. */
     @Nullable
     Decision find(String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
-        Denied denied = denials.get(key);
-        if (denied == null) {
+        Entry known = denials.get(key);
+        if (known == null) {
             return null;
         }
-        if (denied.untilNanos() - nowNanos <= 0 || denied.generation() != generation(key)) {
-            denials.remove(key, denied);
+        if (known.isOver(nowNanos) || known.generation() != generation(key)) {
+            denials.remove(key, known);
             return null;
         }
-        if (asked < denied.permits() || !isSame(policy, denied.policy())) {
-            return null;
-        }
-        long resetAfter = denied.resetAtNanos() == Decision.Quota.UNKNOWN
-                ? Decision.Quota.UNKNOWN
-                : Math.max(1, denied.resetAtNanos() - nowNanos);
-        return Decision.deny(
-                denied.part(),
-                permits,
-                new Decision.Quota(denied.part().capacity(), denied.remaining(), resetAfter),
-                Math.max(1, denied.retryAtNanos() - nowNanos));
+        return isSame(policy, known.policy()) ? known.deny(permits, asked, nowNanos) : null;
     }
 
     private static boolean isSame(RateLimitPolicy policy, RateLimitPolicy other) {
@@ -122,9 +147,42 @@ final class DenialCache {
                 nowNanos + Math.min(KEEP_NANOS, waitNanos - (nowNanos - sentNanos)),
                 nowNanos + waitNanos,
                 decided.resetAfter().map(reset -> nowNanos + reset.toNanos()).orElse(Decision.Quota.UNKNOWN));
-        if (denied.untilNanos() - nowNanos > 0 && generation == generation(key) && hasRoom(key, nowNanos)) {
+        if (!denied.isOver(nowNanos) && generation == generation(key) && hasRoom(key, nowNanos)) {
             denials.put(key, denied);
         }
+    }
+
+    /**
+     * What a key owes after takes, some of which may have been denied.
+     *
+     * @param generation read before their call was sent, at {@code sentNanos}
+     */
+    void learnLevel(
+            String key,
+            TakeTerms terms,
+            long owedParts,
+            boolean denied,
+            long generation,
+            long sentNanos,
+            long nowNanos) {
+        Entry known = denials.get(key);
+        if (!denied && (known == null || owedParts < terms.mostParts() / 2)) {
+            if (known != null) {
+                denials.remove(key, known);
+            }
+        } else if (generation == generation(key)) {
+            if (known instanceof Level level && level.isOf(terms)) {
+                level.learn(generation, owedParts, sentNanos, nowNanos);
+            } else if (hasRoom(key, nowNanos)) {
+                denials.put(key, new Level(terms, generation, owedParts, sentNanos, nowNanos));
+            }
+        }
+    }
+
+    /** Where takes that are about to be asked for have to be claimed, if anywhere. */
+    @Nullable
+    Level level(String key, TakeTerms terms) {
+        return denials.get(key) instanceof Level level && level.isOf(terms) ? level : null;
     }
 
     /** The key may have more than was denied: forgets what is known, and what calls under way will say. */
@@ -163,8 +221,8 @@ final class DenialCache {
             sweep = denials.entrySet().iterator();
         }
         for (int i = 0; i < SWEPT_AT_A_TIME && sweep.hasNext(); i++) {
-            Map.Entry<String, Denied> entry = sweep.next();
-            if (entry.getValue().untilNanos() - nowNanos <= 0) {
+            Map.Entry<String, Entry> entry = sweep.next();
+            if (entry.getValue().isOver(nowNanos)) {
                 denials.remove(entry.getKey(), entry.getValue());
             }
         }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -13,7 +14,7 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     private final RedisKeys keys;
     private final Sender sender;
     private final int maxAsks;
-    private final AskPipes<Ask, Answered> pipes = new AskPipes<>(this);
+    private final AskPipes<Ask, Answered> pipes;
 
     /** Sends the asks for one key in one call. */
     interface Sender {
@@ -29,7 +30,8 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
         this.keys = keys;
         this.sender = sender;
         this.maxAsks = coalesce ? ScriptArguments.MAX_ASKS : 1;
-        this.takes = office == null ? null : takes(ruling, office);
+        this.pipes = new AskPipes<>(this);
+        this.takes = office == null ? null : takes(ruling, office, pipes::hasUnsent);
     }
 
     PolicyArguments policy() {
@@ -41,11 +43,11 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     }
 
     /** Where there are epochs every key has notes. */
-    private static @Nullable TakePipes takes(Ruling ruling, TakeOffice office) {
+    private static @Nullable TakePipes takes(Ruling ruling, TakeOffice office, Predicate<String> askedWhole) {
         TakeTerms terms = TakeTerms.of(ruling.policy().policy());
         return terms == null || ruling.epoch() > 0 || ruling.before() != null
                 ? null
-                : new TakePipes(terms, ruling.policy().partNames().get(0), office);
+                : new TakePipes(terms, ruling.policy().partNames().get(0), office, askedWhole);
     }
 
     /** For plain takes; null if the policy is not one of those that the short script knows. */
@@ -56,7 +58,9 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
 
     /** Answered on a thread of the connection. */
     Mono<Answered> ask(String key, Ask ask) {
-        return pipes.ask(key, ask);
+        return takes == null
+                ? pipes.ask(key, ask)
+                : MonoOnce.asking(reply -> takes.behind(key, () -> pipes.ask(key, ask, reply)));
     }
 
     @Override
@@ -67,6 +71,13 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     @Override
     public Mono<List<Answered>> call(String key, List<Ask> asks) {
         return sender.send(ruling, keys.of(key, keyNames), asks).map(this::answered);
+    }
+
+    @Override
+    public void allSent(String key) {
+        if (takes != null) {
+            takes.sentWhole(key);
+        }
     }
 
     private List<Answered> answered(ScriptReply reply) {

@@ -124,6 +124,56 @@ final class Purses {
         return take(purse, permits, true);
     }
 
+    /** Whether an ask that needs Redis finds nothing here: then it needs no other permits than those it takes there. */
+    boolean takesAlone(String key, RateLimitPolicy policy) {
+        long now = now();
+        Purse purse = purse(key, policy, now);
+        if (purse == null) {
+            return true;
+        }
+        if (purse.left() > 0) {
+            return false;
+        }
+        purse.asked(now);
+        return true;
+    }
+
+    /**
+     * What Redis decided on an ask that took alone, together with what is here by now; null if both together may be enough.
+     * What was under way to the purse and came before the ask is here, since answers come in the order of the calls.
+     */
+    @Nullable
+    Decision tookAlone(String key, RateLimitPolicy policy, Decision decided) {
+        Purse purse = purses.get(key);
+        if (purse == null || !purse.isOf(policy)) {
+            return decided;
+        }
+        long permits = decided.permits();
+        if (decided.allowed()) {
+            learn(purse, decided, now());
+            return allow(purse, permits, decided.debit().orElseThrow().atTick());
+        }
+        Batch batch = spend(purse, policy, permits);
+        if (batch != null) {
+            return allow(purse, permits, batch.atMicros());
+        }
+        long left = purse.left();
+        return left == 0 ? decided : left + decided.remaining() >= permits ? null : deny(permits, decided, left);
+    }
+
+    /** What Redis has beside what is here; some of it is worth a lease if the key is in demand. */
+    private void learn(Purse purse, Decision granted, long now) {
+        long resetAt = granted.resetAfter().map(reset -> now + reset.toNanos()).orElse(Decision.Quota.UNKNOWN);
+        purse.learn(granted.policy(), granted.remaining(), resetAt);
+        if (purse.isHot() && granted.remaining() > 0 && purse.isLow(now)) {
+            traffic.refill(purse, now);
+        }
+    }
+
+    private static Decision deny(long permits, Decision decided, long left) {
+        return Decision.deny(decided.policy(), permits, quota(decided, left), nanos(decided.retryAfter()));
+    }
+
     private @Nullable Purse purse(String key, RateLimitPolicy policy, long now) {
         Purse known = purses.get(key);
         if (known == null
@@ -161,8 +211,6 @@ final class Purses {
 
     private Mono<Decision> granted(Purse purse, Held held, long permits, Decision decision) {
         long now = now();
-        long resetAt = decision.resetAfter().map(reset -> now + reset.toNanos()).orElse(Decision.Quota.UNKNOWN);
-        purse.learn(decision.policy(), decision.remaining(), resetAt);
         Debit debit = decision.debit().orElseThrow();
         if (!held.claim()) {
             return till.giveBack(debit).then(Mono.empty());
@@ -171,9 +219,7 @@ final class Purses {
             traffic.giveBack(purse, held);
             return till.giveBack(debit).then(till.take(purse.key(), purse.policy(), permits));
         }
-        if (purse.isHot() && decision.remaining() > 0 && purse.isLow(now)) {
-            traffic.refill(purse, now);
-        }
+        learn(purse, decision, now);
         return Mono.just(allow(purse, permits, held.firstMicros(debit.atTick())));
     }
 
@@ -188,8 +234,7 @@ final class Purses {
         if (mayTryAgain && left > held.permits() && left + decision.remaining() >= permits) {
             return take(purse, permits, false);
         }
-        return Mono.just(
-                Decision.deny(decision.policy(), permits, quota(decision, left), nanos(decision.retryAfter())));
+        return Mono.just(deny(permits, decision, left));
     }
 
     private void putBack(Purse purse, Held held) {

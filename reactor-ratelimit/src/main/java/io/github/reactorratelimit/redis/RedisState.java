@@ -81,8 +81,8 @@ final class RedisState implements JointState {
             ask.succeed(atOnce);
             return;
         }
-        TakePipes takes = isFirst && !shortcuts.leases() ? calls.takes(ask.policy()) : null;
-        if (takes == null || takes.isUnusual(ask.key())) {
+        TakePipes takes = isFirst ? calls.takes(ask.policy()) : null;
+        if (takes == null || takes.isUnusual(ask.key()) || !shortcuts.takesAlone(ask.key(), ask.policy())) {
             askWhole(ask);
         } else if (calls.mayCall()) {
             takes.ask(ask);

@@ -83,11 +83,28 @@ final class Shortcuts {
         return denials == null ? 0 : denials.generation(key);
     }
 
-    /** What Redis decided on a take, in a call that was sent then. */
-    void learn(String key, RateLimitPolicy policy, Decision decision, long generation, long sentNanos) {
-        if (denials != null && (!decision.allowed() || denials.size() > 0)) {
-            denials.learn(key, policy, decision, generation, sentNanos, now());
+    /** What a key owes after takes in a call that was sent then, some of which may have been denied. */
+    void learn(String key, TakeTerms terms, long owedParts, boolean denied, long generation, long sentNanos) {
+        if (denials != null && (denied || denials.size() > 0)) {
+            denials.learnLevel(key, terms, owedParts, denied, generation, sentNanos, now());
         }
+    }
+
+    /** Where a take that is about to be asked for has to be claimed, if anywhere. */
+    @Nullable
+    Level level(String key, TakeTerms terms) {
+        return denials == null ? null : denials.level(key, terms);
+    }
+
+    /** Whether a take that needs Redis may go there by itself, because nothing is here that belongs to it. */
+    boolean takesAlone(String key, RateLimitPolicy policy) {
+        return purses == null || purses.takesAlone(key, policy);
+    }
+
+    /** What a take that went by itself is told: of what is here too; null if it has to be asked for once more. */
+    @Nullable
+    Decision tookAlone(String key, RateLimitPolicy policy, Decision decided) {
+        return purses == null ? decided : purses.tookAlone(key, policy, decided);
     }
 
     /** To be had before a call is sent, and to be told what Redis decided on a take. */

@@ -19,7 +19,7 @@ import reactor.core.publisher.Operators;
  * that an ask costs little. Whoever has it owns the fields that are not final: the pipe's worker, the thread that brings the
  * answer, the one that delivers; each hands it on through a queue.
  */
-final class TakeAsk implements Subscription, Scannable, Runnable {
+final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable {
 
     /** Nothing requested yet. */
     private static final int SUBSCRIBED = 0;
@@ -46,14 +46,15 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
 
     private long askedNanos;
 
-    /** Of the denials of the key, before the call was sent. */
-    private long generation;
-
     /** What is delivered: a decision or an error, or else what a call said of it. */
     private @Nullable Decision decision;
 
     private @Nullable Throwable error;
     private @Nullable TakeCall call;
+
+    /** Where it is claimed. */
+    private @Nullable Level claim;
+
     private boolean allowed;
     private long owedParts;
 
@@ -128,9 +129,21 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
         return askedNanos;
     }
 
-    /** About to be sent. */
-    void sending(long generation) {
-        this.generation = generation;
+    /** Counts among those who are ahead of whoever asks next. */
+    void claim(@Nullable Level level) {
+        if (level != null) {
+            claim = level;
+            level.claim(permits);
+        }
+    }
+
+    /** Decided, or will not be by a short call. */
+    void release() {
+        Level level = claim;
+        if (level != null) {
+            claim = null;
+            level.release(permits);
+        }
     }
 
     /** {@code owedParts}: after the take if it is allowed, what stood in its way if not. Delivered later. */
@@ -142,6 +155,7 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
 
     /** Delivered later. */
     void failed(Throwable error) {
+        release();
         this.error = error;
     }
 
@@ -157,13 +171,22 @@ final class TakeAsk implements Subscription, Scannable, Runnable {
         if (answering != null) {
             // Whoever keeps its subscription must not keep all that travelled with it.
             call = null;
-            succeed(answering.decide(this, allowed, owedParts, generation));
+            settle(answering.decide(this, allowed, owedParts));
         } else if (decision != null) {
             succeed(decision);
         } else if (error instanceof RedisUnavailableException) {
             state.unavailability().decide(key, policy, permits).subscribe(this::succeed, this::fail);
         } else if (error != null) {
             fail(error);
+        }
+    }
+
+    private void settle(Decision decided) {
+        Decision told = state.shortcuts().tookAlone(key, policy, decided);
+        if (told == null) {
+            state.askWhole(this);
+        } else {
+            succeed(told);
         }
     }
 

@@ -3,8 +3,6 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.Decision;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
-import io.lettuce.core.codec.RedisCodec;
-import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,8 +16,6 @@ final class TakeCall implements Deadlines.Watched {
 
     private static final int UNDECIDED = -1;
     private static final int VALUES_PER_RUN = 2;
-    private static final long KEYS_PER_RUN = 2;
-    private static final String SERVER_TIME = "";
 
     private final TakePipe pipe;
     private final List<TakeRun> runs = new ArrayList<>(1);
@@ -51,20 +47,25 @@ final class TakeCall implements Deadlines.Watched {
         sentNanos = nowNanos;
         for (TakeRun run : runs) {
             asks += run.count();
-            long generation =
-                    run.first().state().shortcuts().generation(run.first().key());
-            for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
-                ask.sending(generation);
-            }
+            TakeAsk first = run.first();
+            run.sending(first.state().shortcuts().generation(first.key()));
         }
-        send(CommandType.EVALSHA, RedisScript.takes().sha1());
+        send(CommandType.EVALSHA);
     }
 
-    private void send(CommandType type, String script) {
+    /** Once more, with the text of the script: the server did not know it, so nothing ran. */
+    void sendText() {
+        if (!over.get()) {
+            send(CommandType.EVAL);
+        }
+    }
+
+    private void send(CommandType type) {
         TakePipes pipes = pipe.pipes();
         LongsOutput output = new LongsOutput(pipes.codec());
         try {
-            RedisFuture<?> sent = pipes.commands().dispatch(type, output, arguments(script));
+            RedisFuture<?> sent =
+                    pipes.commands().dispatch(type, output, pipes.arguments(this, type == CommandType.EVAL));
             command = sent;
             if (over.get()) {
                 sent.cancel(true);
@@ -75,27 +76,11 @@ final class TakeCall implements Deadlines.Watched {
         }
     }
 
-    private CommandArgs<String, String> arguments(String script) {
-        TakePipes pipes = pipe.pipes();
-        RedisCodec<String, String> codec = pipes.codec();
-        CommandArgs<String, String> arguments =
-                new CommandArgs<>(codec).add(script).add(KEYS_PER_RUN * runs.size());
-        for (TakeRun run : runs) {
-            pipes.addKeys(arguments, run.first().key());
-        }
-        TakeTerms terms = pipes.terms();
-        arguments.add(SERVER_TIME).add(terms.partsPerTick()).add(terms.mostParts());
-        for (TakeRun run : runs) {
-            arguments.add(terms.cost(run.first().permits())).add(run.count());
-        }
-        return arguments;
-    }
-
     private void came(CommandType type, LongsOutput output, @Nullable Throwable error) {
         if (error == null) {
             end(output.integers(), null);
         } else if (type == CommandType.EVALSHA && unwrapped(error) instanceof RedisNoScriptException && !over.get()) {
-            send(CommandType.EVAL, RedisScript.takes().text());
+            pipe.sendAgain(this);
         } else {
             end(null, ScriptCaller.classify(unwrapped(error)));
         }
@@ -134,8 +119,7 @@ final class TakeCall implements Deadlines.Watched {
             state.unavailability().redisAnswered();
         } else {
             Throwable failure = error != null ? error : new RedisReplyException("reply is none of takes.lua");
-            pipe.failed(failure);
-            pipe.fail(this, failure);
+            pipe.failed(this, failure);
         }
         return true;
     }
@@ -180,21 +164,30 @@ final class TakeCall implements Deadlines.Watched {
         for (TakeAsk ask = run.first(); ask != null; ) {
             TakeAsk following = ask.next();
             ask.followBy(null);
+            ask.release();
             owed += left > 0 ? cost : 0;
             ask.answered(this, left > 0, owed);
             pipe.add(ask);
             left--;
             ask = following;
         }
+        learn(run, allowed, owedAfterAll);
+    }
+
+    /** Before anybody hears of it, for who was denied may ask again at once; and when the claims are dropped. */
+    private void learn(TakeRun run, long allowed, long owedParts) {
+        TakeAsk first = run.first();
+        boolean denied = allowed < run.count();
+        first.state()
+                .shortcuts()
+                .learn(first.key(), pipe.pipes().terms(), owedParts, denied, run.generation(), sentNanos);
     }
 
     /** What an ask of this call is told. */
-    Decision decide(TakeAsk ask, boolean allowed, long owedParts, long generation) {
+    Decision decide(TakeAsk ask, boolean allowed, long owedParts) {
         TakeTerms terms = pipe.pipes().terms();
-        Decision decision = allowed
+        return allowed
                 ? terms.allow(ask.state(), ask.key(), ask.permits(), owedParts, nowMicros)
                 : terms.deny(ask.permits(), owedParts);
-        ask.state().shortcuts().learn(ask.key(), ask.policy(), decision, generation, sentNanos);
-        return decision;
     }
 }

@@ -1,9 +1,12 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.waiting.SerialWorker;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.util.concurrent.Queues;
@@ -12,10 +15,25 @@ import reactor.util.concurrent.Queues;
  * Takes in arrival order. While few calls are under way what is asked is sent at once, by itself; what is asked meanwhile
  * travels together, for one key or many, in the next call. So nobody waits while the wire is idle, and a busy one carries few calls.
  *
+ * <p>What else is asked for a key, by the whole script, passes through the queue too unless that is empty, and is asked when the takes before it
+ * are sent; and a take behind it waits, first in line, until that is sent. So nothing overtakes what was asked for its key before.
+ *
+ * <p>Where the server does not know the script what is under way is sent again, in order, and what is new waits for that.
+ *
  * <p>Calls are written by one worker at a time, and all that share a pipe go to the same node of Redis, which runs them in the order
- * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way.
+ * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way. What the connection's own thread
+ * writes overtakes what another thread wrote a moment before: so the worker never works there, but is poked by those who deliver, before
+ * they deliver.
  */
 final class TakePipe extends SerialWorker {
+
+    /** What stands in the queue. */
+    interface Asked {}
+
+    private record Passing(Runnable asking) implements Asked {}
+
+    /** Of the pipe whose turn it is to ask something by the whole script on this thread. */
+    private static final ThreadLocal<@Nullable TakePipe> PASSING = new ThreadLocal<>();
 
     /** So that Redis is busy with one call for less than a millisecond: a run of takes costs it the same, however long it is. */
     static final int MAX_RUNS = 128;
@@ -29,15 +47,28 @@ final class TakePipe extends SerialWorker {
     private final TakePipes pipes;
     private final int maxUnderWay;
     private final int maxAsks;
-    private final Queue<TakeAsk> asked =
-            Queues.<TakeAsk>unboundedMultiproducer().get();
+    private final Queue<Asked> asked = Queues.<Asked>unboundedMultiproducer().get();
     private final AtomicInteger underWay = new AtomicInteger();
+
+    private final Runnable poking = this::poke;
+
+    /** The server did not know the script. */
+    private final Queue<TakeCall> again = new ConcurrentLinkedQueue<>();
+
+    /** The worker's: those that were sent again. */
+    private final Deque<TakeCall> sentAgain = new ArrayDeque<>();
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. */
     private volatile @Nullable RedisUnavailableException away;
 
     /** The worker's. */
     private boolean lastWasFull;
+
+    /** The worker's: first in line, and waits until what was asked for its key before is sent. */
+    private volatile @Nullable TakeAsk held;
+
+    /** The worker's: asked by the whole script when what is put together is sent. */
+    private @Nullable Runnable next;
 
     /** The worker's: the last run of each key in the call that is put together. */
     private final Map<String, TakeRun> lastRuns = new HashMap<>();
@@ -67,14 +98,81 @@ final class TakePipe extends SerialWorker {
             away = null;
             giveUp(gone);
         }
-        while (underWay.get() < (lastWasFull ? Math.max(maxUnderWay, MOST_UNDER_WAY) : maxUnderWay)) {
+        sendAgain();
+        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay() && !isHeld()) {
             TakeCall call = gather();
             lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
-            if (call == null) {
+            if (call != null) {
+                underWay.incrementAndGet();
+                pipes.send(call);
+            } else if (next == null && held == null) {
                 return;
             }
-            underWay.incrementAndGet();
-            pipes.send(call);
+            passNext();
+        }
+    }
+
+    /** Whoever sends what is waited for looks whether somebody waits when it is sent, and we look the other way round. */
+    private boolean isHeld() {
+        TakeAsk first = held;
+        return first != null && pipes.isAskedWhole(first.key());
+    }
+
+    /** What takes may wait for is sent. */
+    void sentWhole() {
+        if (held != null) {
+            pokeElsewhere();
+        }
+    }
+
+    private @Nullable Asked poll() {
+        TakeAsk first = held;
+        if (first == null) {
+            return asked.poll();
+        }
+        held = null;
+        return first;
+    }
+
+    private void sendAgain() {
+        for (TakeCall call = again.poll(); call != null; call = again.poll()) {
+            sentAgain.add(call);
+            call.sendText();
+        }
+        if (!sentAgain.isEmpty()) {
+            sentAgain.removeIf(TakeCall::isOver);
+        }
+    }
+
+    private int mostUnderWay() {
+        return lastWasFull ? Math.max(maxUnderWay, MOST_UNDER_WAY) : maxUnderWay;
+    }
+
+    private void passNext() {
+        Runnable asking = next;
+        if (asking != null) {
+            next = null;
+            pass(asking);
+        }
+    }
+
+    private void pass(Runnable asking) {
+        TakePipe outer = PASSING.get();
+        PASSING.set(this);
+        try {
+            asking.run();
+        } finally {
+            PASSING.set(outer);
+        }
+    }
+
+    /** Runs what asks by the whole script when all takes that came before are sent. */
+    void behind(Runnable asking) {
+        if (PASSING.get() == this || (asked.isEmpty() && held == null && isIdle())) {
+            asking.run();
+        } else {
+            asked.offer(new Passing(asking));
+            poke();
         }
     }
 
@@ -84,17 +182,23 @@ final class TakePipe extends SerialWorker {
         int overdue = 0;
         long nowNanos = pipes.now();
         for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
-            TakeAsk ask = asked.poll();
-            if (ask == null) {
+            Asked first = poll();
+            if (!(first instanceof TakeAsk ask)) {
+                next = first instanceof Passing passing ? passing.asking() : null;
                 break;
             }
             if (ask.isLeft()) {
+                ask.release();
                 continue;
             }
             if (pipes.isOverdue(ask, nowNanos)) {
                 fail(ask, pipes.overdue());
                 overdue++;
                 continue;
+            }
+            if (pipes.isAskedWhole(ask.key())) {
+                held = ask;
+                break;
             }
             asks++;
             if (call == null) {
@@ -137,8 +241,12 @@ final class TakePipe extends SerialWorker {
 
     private void giveUp(RedisUnavailableException gone) {
         int ready = 0;
-        for (TakeAsk ask = asked.poll(); ask != null; ask = asked.poll()) {
-            if (!ask.isLeft()) {
+        for (Asked first = poll(); first != null; first = poll()) {
+            if (first instanceof Passing passing) {
+                pass(passing.asking());
+            } else if (first instanceof TakeAsk ask && ask.isLeft()) {
+                ask.release();
+            } else if (first instanceof TakeAsk ask) {
                 fail(ask, gone);
                 ready++;
             }
@@ -155,20 +263,34 @@ final class TakePipe extends SerialWorker {
     }
 
     /** However many asks travel in it, a call that fails is one failure. */
-    void failed(Throwable error) {
+    void failed(TakeCall call, Throwable error) {
         if (error instanceof RedisUnavailableException gone) {
             pipes.breaker().failed(pipes.now());
             away = gone;
         }
         ended();
+        fail(call, error);
     }
 
     private void ended() {
         underWay.decrementAndGet();
-        poke();
+        if (!asked.isEmpty() || held != null) {
+            pokeElsewhere();
+        }
     }
 
-    void fail(TakeCall call, Throwable error) {
+    private void pokeElsewhere() {
+        pipes.deliveries().add(poking);
+        deliver(1);
+    }
+
+    /** The server did not know the script. */
+    void sendAgain(TakeCall call) {
+        again.offer(call);
+        pokeElsewhere();
+    }
+
+    private void fail(TakeCall call, Throwable error) {
         for (TakeRun run : call.runs()) {
             for (TakeAsk ask = run.first(); ask != null; ) {
                 TakeAsk following = ask.next();
@@ -200,8 +322,14 @@ final class TakePipe extends SerialWorker {
         for (TakeAsk ask = run.first(); ask != null; ) {
             TakeAsk following = ask.next();
             ask.followBy(null);
-            ask.state().askWhole(ask);
+            TakeAsk undecided = ask;
+            pass(() -> askWhole(undecided));
             ask = following;
         }
+    }
+
+    private static void askWhole(TakeAsk ask) {
+        ask.release();
+        ask.state().askWhole(ask);
     }
 }

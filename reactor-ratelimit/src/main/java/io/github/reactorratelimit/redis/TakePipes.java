@@ -6,6 +6,7 @@ import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.protocol.CommandArgs;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,15 +19,20 @@ final class TakePipes {
     static final int CALLS_UNDER_WAY = 4;
 
     private final TakeTerms terms;
+    private final TakeArguments arguments;
     private final String partName;
     private final TakeOffice office;
+    private final Predicate<String> askedWhole;
     private final @Nullable TakePipe onlyPipe;
     private final Map<Integer, TakePipe> bySlot = new ConcurrentHashMap<>();
 
-    TakePipes(TakeTerms terms, String partName, TakeOffice office) {
+    /** @param askedWhole whether something that the whole script is to be asked for a key is not sent */
+    TakePipes(TakeTerms terms, String partName, TakeOffice office, Predicate<String> askedWhole) {
         this.terms = terms;
+        this.arguments = new TakeArguments(terms);
         this.partName = partName;
         this.office = office;
+        this.askedWhole = askedWhole;
         if (!office.coalescing()) {
             this.onlyPipe = new TakePipe(this, Integer.MAX_VALUE, 1);
         } else {
@@ -62,6 +68,10 @@ final class TakePipes {
         return office.caller().commands();
     }
 
+    CommandArgs<String, String> arguments(TakeCall call, boolean withText) {
+        return arguments.of(call, this, withText);
+    }
+
     void addKeys(CommandArgs<String, String> arguments, String key) {
         RedisKeys keys = office.keys();
         arguments.addKey(keys.named(key, partName)).addKey(keys.named(key, Ruling.NOTES));
@@ -77,14 +87,38 @@ final class TakePipes {
         return office.unusual().isMarked(key) && office.unusual().isUnusual(key, now());
     }
 
+    /** Whether a take would overtake what was asked for its key before. */
+    boolean isAskedWhole(String key) {
+        return askedWhole.test(key);
+    }
+
     void ask(TakeAsk ask) {
-        TakePipe pipe = onlyPipe;
-        if (pipe == null) {
-            int slot = SlotHash.getSlot(office.keys().named(ask.key()));
-            pipe = bySlot.computeIfAbsent(slot, first -> pipe(1));
-        }
+        ask.claim(ask.state().shortcuts().level(ask.key(), terms));
         ask.askedAt(now());
-        pipe.ask(ask);
+        TakePipe pipe = onlyPipe;
+        (pipe == null ? bySlot.computeIfAbsent(slot(ask.key()), first -> pipe(1)) : pipe).ask(ask);
+    }
+
+    /** Runs what asks for a key with the whole script, when all takes that came before are sent. */
+    void behind(String key, Runnable asking) {
+        TakePipe pipe = onlyPipe == null ? bySlot.get(slot(key)) : onlyPipe;
+        if (pipe == null) {
+            asking.run();
+        } else {
+            pipe.behind(asking);
+        }
+    }
+
+    /** What the whole script was to be asked for a key is sent. */
+    void sentWhole(String key) {
+        TakePipe pipe = onlyPipe == null ? bySlot.get(slot(key)) : onlyPipe;
+        if (pipe != null) {
+            pipe.sentWhole();
+        }
+    }
+
+    private int slot(String key) {
+        return SlotHash.getSlot(office.keys().named(key));
     }
 
     /** Whether an ask has waited for the wire as long as it may. */

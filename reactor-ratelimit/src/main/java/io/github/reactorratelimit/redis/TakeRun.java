@@ -7,6 +7,9 @@ final class TakeRun {
     private TakeAsk last;
     private int count = 1;
 
+    /** Of what is known of the key, before the call was sent. */
+    private long generation;
+
     TakeRun(TakeAsk first) {
         this.first = first;
         this.last = first;
@@ -14,6 +17,15 @@ final class TakeRun {
 
     TakeAsk first() {
         return first;
+    }
+
+    long generation() {
+        return generation;
+    }
+
+    /** About to be sent. */
+    void sending(long generation) {
+        this.generation = generation;
     }
 
     int count() {

@@ -45,12 +45,23 @@ record TakeTerms(RateLimitPolicy policy, long partsPerTick, long partsPerPermit,
 
     /** A take that was denied; {@code owedParts} is what stood in its way. */
     Decision deny(long permits, long owedParts) {
-        long excess = owedParts + cost(permits) - mostParts;
+        return deny(permits, permits, owedParts);
+    }
+
+    /** As above, where so many of the permits were {@code missing}; others may already have asked for more than there is. */
+    Decision deny(long permits, long missing, long owedParts) {
+        long excess = owedParts + cost(missing) - mostParts;
         return Decision.deny(policy, permits, quota(owedParts), nanos(excess));
     }
 
+    /** What is still owed so many microseconds later. */
+    long owedAfter(long owedParts, long ticks) {
+        return ticks > owedParts / partsPerTick ? 0 : owedParts - ticks * partsPerTick;
+    }
+
     private Decision.Quota quota(long owedParts) {
-        return new Decision.Quota(policy.capacity(), (mostParts - owedParts) / partsPerPermit, nanos(owedParts));
+        long free = Math.max(0, mostParts - owedParts);
+        return new Decision.Quota(policy.capacity(), free / partsPerPermit, nanos(owedParts));
     }
 
     /** Rounded up to whole ticks: a tick too early is a tick too lax. */

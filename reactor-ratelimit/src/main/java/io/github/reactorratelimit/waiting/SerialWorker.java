@@ -27,6 +27,11 @@ public abstract class SerialWorker {
     /** The worker went out of use: nothing will be worked off any more. */
     protected void retired() {}
 
+    /** Whether all that was left before is worked off, as far as the caller can have seen it. */
+    protected final boolean isIdle() {
+        return missed.get() == 0;
+    }
+
     /** Works off the mailbox unless somebody does already; false if the worker went out of use. */
     public final boolean poke() {
         int before = missed.getAndIncrement();

@@ -15,6 +15,7 @@ end
 try('TIME')
 try('SET', KEYS[1], '1', 'PX', '1000')
 try('GET', KEYS[1])
+try('MGET', KEYS[1], KEYS[2])
 try('PEXPIRE', KEYS[1], '1000')
 try('RPUSH', KEYS[2], '1')
 try('PEXPIRE', KEYS[2], '1000')

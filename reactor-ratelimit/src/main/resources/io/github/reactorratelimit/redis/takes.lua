@@ -1,7 +1,7 @@
 -- takes.lua: takes of many keys under one GCRA or token bucket that is full when a key is new. Each key is decided by
 -- itself, all at one time; nothing special may be about it: where it has notes, or its state is not one or two integers that
 -- lie no further ahead than the policy can have caused, nothing is written and the caller asks evaluate.lua instead.
--- So what is wrong with one key harms no other.
+-- So what is wrong with one key harms no other. All are read together, for each command that a script calls costs more than a decision.
 --
 -- KEYS  for each run of takes: the state of the key, its notes. A key may come again in a later run.
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number), parts per tick, capacity in parts
@@ -23,24 +23,61 @@ end
 local per_tick, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 local reply = { now }
 local in_range = now > -2 ^ 52 and now < 2 ^ 52
+
+-- By key: the state, false if there is none, nil if it must not be decided here.
+local states = {}
+if #KEYS == 2 then
+  if pcall('EXISTS', KEYS[2]) == 0 then
+    local stored = pcall('GET', KEYS[1])
+    if type(stored) ~= 'table' then
+      states[KEYS[1]] = stored
+    end
+  end
+else
+  local names, notes, absent = {}, {}, {}
+  for i = 1, #KEYS, 2 do
+    names[#names + 1] = KEYS[i]
+    notes[#notes + 1] = KEYS[i + 1]
+  end
+  local none_has_notes = pcall('EXISTS', unpack(notes)) == 0
+  local stored = pcall('MGET', unpack(names))
+  for i = 1, #names do
+    local name, state = names[i], stored[i]
+    if none_has_notes or pcall('EXISTS', notes[i]) == 0 then
+      states[name] = state
+      if not state then
+        absent[#absent + 1] = name
+      end
+    end
+  end
+  -- What is no string is read as if it were absent.
+  if #absent > 0 and pcall('EXISTS', unpack(absent)) ~= 0 then
+    for i = 1, #absent do
+      if pcall('EXISTS', absent[i]) ~= 0 then
+        states[absent[i]] = nil
+      end
+    end
+  end
+end
+
 for i = 1, #KEYS, 2 do
   local key = KEYS[i]
+  local stored = states[key]
   local allowed, owed = -1, 0
-  if in_range and pcall('EXISTS', KEYS[i + 1]) == 0 then
-    local stored = pcall('GET', key)
-    if not stored then
-      allowed = 0
-    elseif type(stored) == 'string' then
-      local at, parts = match(stored, '^(%d+) ?(%d*)$')
-      if at and (#at <= 15 or tonumber(at) < 2 ^ 52) then
-        local ahead = tonumber(at) - now
-        owed = tonumber(parts) or 0
-        if owed <= most and ahead * per_tick <= most - owed then
-          allowed = 0
-          owed = ahead > -most and owed + ahead * per_tick or 0
-          if owed < 0 then
-            owed = 0
-          end
+  if not in_range or stored == nil then
+    allowed = -1
+  elseif not stored then
+    allowed = 0
+  else
+    local at, parts = match(stored, '^(%d+) ?(%d*)$')
+    if at and (#at <= 15 or tonumber(at) < 2 ^ 52) then
+      local ahead = tonumber(at) - now
+      owed = tonumber(parts) or 0
+      if owed <= most and ahead * per_tick <= most - owed then
+        allowed = 0
+        owed = ahead > -most and owed + ahead * per_tick or 0
+        if owed < 0 then
+          owed = 0
         end
       end
     end
@@ -66,6 +103,9 @@ for i = 1, #KEYS, 2 do
       -- The command fails before it writes.
       if pcall('SET', key, value, 'PX', format('%.0f', (ticks - 1 - fmod(ticks - 1, 1000)) / 1000 + 2)).err then
         allowed = -1
+        states[key] = nil
+      else
+        states[key] = value
       end
     end
   end

@@ -65,14 +65,27 @@ class DenialCacheRedisTest {
         assertThat(ask(limiter, 3).allowed()).isTrue();
         CommandCount count = CommandCount.on(redis);
         for (int i = 0; i < 1_000; i++) {
-            Decision denied = ask(limiter, 3 + i % 3);
+            long missing = 1 + i % 3;
+            Decision denied = ask(limiter, 2 + missing);
             assertThat(denied.allowed()).isFalse();
             assertThat(denied.remaining()).isEqualTo(2);
-            assertThat(denied.retryAfter().orElseThrow()).isBetween(ofSeconds(3500), ofHours(1));
+            assertThat(denied.retryAfter().orElseThrow())
+                    .isBetween(ofHours(missing).minusSeconds(100), ofHours(missing));
         }
         assertThat(count.scripts()).isEqualTo(1);
         assertThat(ask(limiter, 2).allowed()).as("cheaper").isTrue();
         assertThat(count.scripts()).isEqualTo(2);
+    }
+
+    @Test
+    void deniedKeyOfALeasedLimiterCostsOneCall() {
+        RateLimiter limiter = limiter(store().leasing());
+        assertThat(ask(limiter, 5).allowed()).isTrue();
+        CommandCount count = CommandCount.on(redis);
+        for (int i = 0; i < 1_000; i++) {
+            assertThat(ask(limiter, 1 + i % 3).allowed()).isFalse();
+        }
+        assertThat(count.scripts()).isEqualTo(1);
     }
 
     @Test
