@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -19,8 +20,20 @@ final class DefaultRateLimiter implements RateLimiter {
     private final RateLimitRecorder recorder;
     private final Awaiting awaiting;
 
-    /** The most permits that can be had without a release; asking the policy costs more when there are many kinds. */
-    private final long plainCapacity;
+    private volatile Rule rule;
+
+    /**
+     * The policy of keys that have none of their own.
+     *
+     * @param plainCapacity the most permits that can be had without a release; asking the policy costs more when there
+     *     are many kinds
+     */
+    private record Rule(RateLimitPolicy policy, long plainCapacity) {
+
+        static Rule of(RateLimitPolicy policy) {
+            return new Rule(policy, policy instanceof ConcurrencyLimit ? 0 : policy.capacity());
+        }
+    }
 
     DefaultRateLimiter(LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver) {
         this.settings = settings;
@@ -28,14 +41,14 @@ final class DefaultRateLimiter implements RateLimiter {
         this.resolver = resolver;
         this.recorder = settings.recorder();
         this.awaiting = new Awaiting(settings, state);
-        RateLimitPolicy own = settings.policy();
-        this.plainCapacity = own instanceof ConcurrencyLimit ? 0 : own.capacity();
+        this.rule = Rule.of(settings.policy());
+        state.whenRuledAnew(policy -> rule = Rule.of(policy));
     }
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
         if (resolver == null) {
-            return tryAcquirePlain(key, settings.policy(), permits);
+            return tryAcquirePlain(key, rule.policy, permits);
         }
         return plain(key, permits, (name, policy) -> recorded(state.evaluate(name, policy, permits)));
     }
@@ -76,11 +89,12 @@ final class DefaultRateLimiter implements RateLimiter {
 
     /** The key's policy; null if it is not known at once, or never gives so many permits. */
     private @Nullable RateLimitPolicy policyNow(String name, long permits) {
-        return resolver == null && permits <= plainCapacity ? settings.policy() : unusualPolicyNow(name, permits);
+        Rule current = rule;
+        return resolver == null && permits <= current.plainCapacity ? current.policy : unusualPolicyNow(name, permits);
     }
 
     private @Nullable RateLimitPolicy unusualPolicyNow(String name, long permits) {
-        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
+        RateLimitPolicy policy = resolver == null ? rule.policy : cachedPolicy(resolver, name);
         if (policy == null || permits > policy.capacity()) {
             return null;
         }
@@ -88,12 +102,17 @@ final class DefaultRateLimiter implements RateLimiter {
         return policy;
     }
 
+    private @Nullable RateLimitPolicy cachedPolicy(PolicyResolver policies, String name) {
+        RateLimitPolicy cached = policies.cached(name);
+        return cached == null ? null : state.ruling(cached);
+    }
+
     /** With a policy per key each element looks for its own, which may change. */
     @Override
     public PermitRun run(String key, long permits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = settings.policy();
+        RateLimitPolicy policy = rule.policy;
         if (resolver != null || policy instanceof ConcurrencyLimit || permits > policy.capacity()) {
             return RateLimiter.super.run(key, permits);
         }
@@ -187,7 +206,12 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public RateLimitPolicy policy() {
-        return settings.policy();
+        return rule.policy;
+    }
+
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy policy) {
+        return state.changePolicy(Objects.requireNonNull(policy, "policy"));
     }
 
     @Override
@@ -217,7 +241,7 @@ final class DefaultRateLimiter implements RateLimiter {
     /** A request that needs no release. */
     private Mono<Decision> plain(String key, long permits, Request<Decision> request) {
         if (resolver == null) {
-            refuseConcurrency(settings.policy());
+            refuseConcurrency(rule.policy);
         }
         return asking(key, permits, (name, policy) -> {
             refuseConcurrency(policy);
@@ -236,8 +260,8 @@ final class DefaultRateLimiter implements RateLimiter {
 
     private <T> Mono<T> withPolicy(String key, Request<T> request) {
         return resolver == null
-                ? request.ask(key, settings.policy())
-                : resolver.resolve(key).flatMap(policy -> request.ask(key, policy));
+                ? request.ask(key, rule.policy)
+                : resolver.resolve(key).flatMap(policy -> request.ask(key, state.ruling(policy)));
     }
 
     LimiterState state() {

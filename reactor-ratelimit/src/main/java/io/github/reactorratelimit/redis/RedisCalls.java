@@ -6,6 +6,7 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.RecoveryTime;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.time.Duration;
 import java.util.HashSet;
