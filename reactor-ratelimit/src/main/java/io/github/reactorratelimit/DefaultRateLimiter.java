@@ -211,7 +211,13 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Void> changePolicy(RateLimitPolicy policy) {
-        return state.changePolicy(Objects.requireNonNull(policy, "policy"));
+        boolean released = rule.policy instanceof ConcurrencyLimit;
+        if (released != Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException("policy must " + (released ? "" : "not ")
+                    + "be a ConcurrencyLimit, like the one before: permits in flight cannot be carried over; was "
+                    + policy);
+        }
+        return state.changePolicy(policy);
     }
 
     @Override

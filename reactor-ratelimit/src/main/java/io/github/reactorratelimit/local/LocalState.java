@@ -293,7 +293,6 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Void> changePolicy(RateLimitPolicy to) {
         return doing(() -> {
-            Succession.checkPossible(reign.policy, to);
             Reign before;
             Reign next;
             do {

@@ -1,23 +1,12 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
-import io.github.reactorratelimit.RateLimitPolicy;
-
-/** One policy after the other. */
+/** What is kept of the tables of policies that ruled before. */
 final class Succession {
 
     /** Of so many changes in a row the tables are kept, for keys that have not come yet; then all keys move to the newest. */
     static final int MOST_KEPT = 4;
 
     private Succession() {}
-
-    static void checkPossible(RateLimitPolicy from, RateLimitPolicy to) {
-        if (from instanceof ConcurrencyLimit != to instanceof ConcurrencyLimit) {
-            throw new IllegalArgumentException("policy must "
-                    + (from instanceof ConcurrencyLimit ? "" : "not ")
-                    + "be a ConcurrencyLimit, as the one before: permits in flight cannot be carried over; was " + to);
-        }
-    }
 
     /** Lets all keys enter the newest table, if that goes far back, so that those before can be dropped. */
     static void shorten(KeyTable newest, long now) {
