@@ -52,7 +52,7 @@ record Awaiting(LimiterSettings settings, LimiterState state) {
 
     /** Denied before the key's policy was known. */
     private Decision denyUnknown(long permits) {
-        RateLimitPolicy own = settings.policy();
+        RateLimitPolicy own = state.ruling(settings.policy());
         return Decision.deny(
                 own, permits, new Decision.Quota(own.capacity(), 0, Decision.Quota.UNKNOWN), Decision.Quota.UNKNOWN);
     }

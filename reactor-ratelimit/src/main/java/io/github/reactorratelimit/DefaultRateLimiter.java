@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -21,8 +22,20 @@ final class DefaultRateLimiter implements RateLimiter {
     private final Awaiting awaiting;
     private final Settling settling;
 
-    /** The most permits that can be had without a release; asking the policy costs more when there are many kinds. */
-    private final long plainCapacity;
+    private volatile Rule rule;
+
+    /**
+     * The policy of keys that have none of their own.
+     *
+     * @param plainCapacity the most permits that can be had without a release; asking the policy costs more when there
+     *     are many kinds
+     */
+    private record Rule(RateLimitPolicy policy, long plainCapacity) {
+
+        static Rule of(RateLimitPolicy policy) {
+            return new Rule(policy, policy instanceof ConcurrencyLimit ? 0 : policy.capacity());
+        }
+    }
 
     /** @param maxDebt permits a key may owe when it is charged without asking; one capacity, unless given */
     DefaultRateLimiter(
@@ -33,14 +46,14 @@ final class DefaultRateLimiter implements RateLimiter {
         this.recorder = settings.recorder();
         this.awaiting = new Awaiting(settings, state);
         this.settling = new Settling(state, recorder, resolver, maxDebt);
-        RateLimitPolicy own = settings.policy();
-        this.plainCapacity = own instanceof ConcurrencyLimit ? 0 : own.capacity();
+        this.rule = Rule.of(settings.policy());
+        state.whenRuledAnew(policy -> rule = Rule.of(policy));
     }
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
         if (resolver == null) {
-            return tryAcquirePlain(key, settings.policy(), permits);
+            return tryAcquirePlain(key, rule.policy, permits);
         }
         return plain(key, permits, (name, policy) -> recorded(state.evaluate(name, policy, permits)));
     }
@@ -81,11 +94,12 @@ final class DefaultRateLimiter implements RateLimiter {
 
     /** The key's policy; null if it is not known at once, or never gives so many permits. */
     private @Nullable RateLimitPolicy policyNow(String name, long permits) {
-        return resolver == null && permits <= plainCapacity ? settings.policy() : unusualPolicyNow(name, permits);
+        Rule current = rule;
+        return resolver == null && permits <= current.plainCapacity ? current.policy : unusualPolicyNow(name, permits);
     }
 
     private @Nullable RateLimitPolicy unusualPolicyNow(String name, long permits) {
-        RateLimitPolicy policy = resolver == null ? settings.policy() : resolver.cached(name);
+        RateLimitPolicy policy = resolver == null ? rule.policy : cachedPolicy(resolver, name);
         if (policy == null || permits > policy.capacity()) {
             return null;
         }
@@ -93,12 +107,17 @@ final class DefaultRateLimiter implements RateLimiter {
         return policy;
     }
 
+    private @Nullable RateLimitPolicy cachedPolicy(PolicyResolver policies, String name) {
+        RateLimitPolicy cached = policies.cached(name);
+        return cached == null ? null : state.ruling(cached);
+    }
+
     /** With a policy per key each element looks for its own, which may change. */
     @Override
     public PermitRun run(String key, long permits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = settings.policy();
+        RateLimitPolicy policy = rule.policy;
         if (resolver != null || policy instanceof ConcurrencyLimit || permits > policy.capacity()) {
             return RateLimiter.super.run(key, permits);
         }
@@ -212,7 +231,18 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public RateLimitPolicy policy() {
-        return settings.policy();
+        return rule.policy;
+    }
+
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy policy) {
+        boolean released = rule.policy instanceof ConcurrencyLimit;
+        if (released != Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException("policy must " + (released ? "" : "not ")
+                    + "be a ConcurrencyLimit, like the one before: permits in flight cannot be carried over; was "
+                    + policy);
+        }
+        return state.changePolicy(policy);
     }
 
     @Override
@@ -242,7 +272,7 @@ final class DefaultRateLimiter implements RateLimiter {
     /** A request that needs no release. */
     private Mono<Decision> plain(String key, long permits, Request<Decision> request) {
         if (resolver == null) {
-            refuseConcurrency(settings.policy());
+            refuseConcurrency(rule.policy);
         }
         return asking(key, permits, (name, policy) -> {
             refuseConcurrency(policy);
@@ -261,8 +291,8 @@ final class DefaultRateLimiter implements RateLimiter {
 
     private <T> Mono<T> withPolicy(String key, Request<T> request) {
         return resolver == null
-                ? request.ask(key, settings.policy())
-                : resolver.resolve(key).flatMap(policy -> request.ask(key, policy));
+                ? request.ask(key, rule.policy)
+                : resolver.resolve(key).flatMap(policy -> request.ask(key, state.ruling(policy)));
     }
 
     LimiterState state() {

@@ -12,6 +12,7 @@ import reactor.core.scheduler.Scheduler;
  * @param callbacks where those who waited are told, so that their code delays no grant
  * @param recorder told of waits and refunds by the store; of decisions by the limiter
  * @param maxWaiters requests that may wait for one key at a time
+ * @param policiesPerKey whether keys may have policies of their own; if not, whichever policy is named is the limiter's
  */
 public record LimiterSettings(
         String name,
@@ -19,7 +20,8 @@ public record LimiterSettings(
         Scheduler scheduler,
         Scheduler callbacks,
         RateLimitRecorder recorder,
-        int maxWaiters) {
+        int maxWaiters,
+        boolean policiesPerKey) {
 
     public LimiterSettings {
         Objects.requireNonNull(name, "name");
@@ -30,5 +32,16 @@ public record LimiterSettings(
         if (maxWaiters < 1) {
             throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);
         }
+    }
+
+    /** For a limiter whose keys may have policies of their own. */
+    public LimiterSettings(
+            String name,
+            RateLimitPolicy policy,
+            Scheduler scheduler,
+            Scheduler callbacks,
+            RateLimitRecorder recorder,
+            int maxWaiters) {
+        this(name, policy, scheduler, callbacks, recorder, maxWaiters, true);
     }
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 
 /**
@@ -83,6 +84,23 @@ public interface LimiterState {
 
     /** Moves what the key spent from one policy to another, capped at the new capacity: no burst above the new limit. */
     Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to);
+
+    /**
+     * Replaces the policy of all keys that have none of their own. What they spent is kept, capped at the new capacity, and
+     * recovers at the new rate from now on; waiters are re-planned, those who ask for more than the new capacity
+     * fail. From then on whoever names a policy that ruled before means this one.
+     */
+    default Mono<Void> changePolicy(RateLimitPolicy to) {
+        return Mono.error(new UnsupportedOperationException("this store cannot change a policy while it is in use"));
+    }
+
+    /** Told, before anybody else, each time another policy {@linkplain #changePolicy begins to rule}; one listener only. */
+    default void whenRuledAnew(Consumer<RateLimitPolicy> listener) {}
+
+    /** The policy that rules where {@code policy} is named: another one if that was {@linkplain #changePolicy replaced}. */
+    default RateLimitPolicy ruling(RateLimitPolicy policy) {
+        return policy;
+    }
 
     /** Ends every wait with an error, then completes; any number of calls close once. */
     Mono<Void> close();

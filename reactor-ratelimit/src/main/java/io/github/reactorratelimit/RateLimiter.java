@@ -149,6 +149,23 @@ public interface RateLimiter extends Disposable {
     /** The policy of keys that have none of their own. */
     RateLimitPolicy policy();
 
+    /**
+     * Replaces the policy of all keys that have none of their own, while they are in use.
+     *
+     * <pre>{@code
+     * limiter.changePolicy(TokenBucket.perSecond(50)).subscribe();
+     * }</pre>
+     *
+     * <p>What a key spent is kept, capped at the new capacity: nobody gets a burst above the new limit. It
+     * recovers at the new rate from the change on. Who waits is timed anew: leaves earlier or later, is denied if that is now
+     * longer than it would wait, and fails with {@link PermitsExceedCapacityException} if it asks for more than the new
+     * capacity. What was taken before the change cannot be refunded after it, and is counted as lost. A {@link
+     * ConcurrencyLimit} can only be replaced by another: what is in flight stays counted, also above a lower limit.
+     *
+     * <p>A key whose policy per key equals one that was replaced follows the new one.
+     */
+    Mono<Void> changePolicy(RateLimitPolicy policy);
+
     /** The limiter's name, for errors and meters. */
     String name();
 

@@ -144,8 +144,8 @@ public final class RateLimiterBuilder {
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
-        LimiterSettings settings =
-                new LimiterSettings(name, policy, clock, callbacks, GuardedRecorder.of(recorder), maxWaiters);
+        LimiterSettings settings = new LimiterSettings(
+                name, policy, clock, callbacks, GuardedRecorder.of(recorder), maxWaiters, policyPerKey != null);
         LimiterState state = observed(in, settings);
         PolicyResolver resolver =
                 policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);

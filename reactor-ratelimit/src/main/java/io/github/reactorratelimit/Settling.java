@@ -61,7 +61,8 @@ final class Settling {
                 }));
     }
 
-    private Mono<Long> chargeUnder(String key, RateLimitPolicy policy, long permits) {
+    private Mono<Long> chargeUnder(String key, RateLimitPolicy named, long permits) {
+        RateLimitPolicy policy = state.ruling(named);
         Mono<Long> charged = policy.settles()
                 ? state.charge(key, policy, permits, maxDebt.orElse(policy.capacity()))
                 : Mono.just(permits);

@@ -128,7 +128,16 @@ final class ShadowedState extends WrappedState {
         return alongside(Mono.defer(() -> shadow.pause(key, policy, duration)), live.pause(key, livePolicy, duration));
     }
 
-    private Mono<Void> alongside(Mono<Void> ofShadow, Mono<Void> ofLive) {
+    /** The shadow may owe as much of its own capacity as it is charged with: what it would deny is what counts. */
+    @Override
+    public Mono<Long> charge(String key, RateLimitPolicy livePolicy, long permits, long maxDebt) {
+        Mono<Long> charged = live.charge(key, livePolicy, permits, maxDebt);
+        return policy.settles()
+                ? alongside(Mono.defer(() -> shadow.charge(key, policy, permits, maxDebt)), charged)
+                : charged;
+    }
+
+    private <T> Mono<T> alongside(Mono<?> ofShadow, Mono<T> ofLive) {
         return Mono.defer(() -> {
             ofShadow.subscribe(done -> {}, failure -> recorder.shadowFailed());
             return ofLive;

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 
 /** A state that looks on while another, the live one, decides; made only where somebody wants to look. */
@@ -79,6 +80,26 @@ abstract class WrappedState implements LimiterState {
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return live.carry(key, from, to);
+    }
+
+    @Override
+    public Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+        return live.charge(key, policy, permits, maxDebt);
+    }
+
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy to) {
+        return live.changePolicy(to);
+    }
+
+    @Override
+    public void whenRuledAnew(Consumer<RateLimitPolicy> listener) {
+        live.whenRuledAnew(listener);
+    }
+
+    @Override
+    public RateLimitPolicy ruling(RateLimitPolicy policy) {
+        return live.ruling(policy);
     }
 
     @Override

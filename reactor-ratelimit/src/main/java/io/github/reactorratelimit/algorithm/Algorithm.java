@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.RateLimitPolicy;
+import java.util.List;
 
 /**
  * A policy as pure steps over an immutable state. The decision for {@code permits} at {@code now} is:
@@ -87,6 +88,17 @@ public interface Algorithm<S> {
      */
     default S rebase(S state, long now) {
         return state;
+    }
+
+    /** What is spent at {@code now} under this policy, or under each part of it. */
+    default List<Spending> spent(S state, long now) {
+        return List.of(new Spending(policy(), limit() - remaining(state, now)));
+    }
+
+    /** The state with what was spent under another policy at {@code at}, capped at what is there. */
+    default S owing(S state, long at, List<Spending> spent) {
+        long owed = Math.min(Spending.under(policy(), spent), remaining(state, at));
+        return owed <= 0 ? state : debit(state, at, owed);
     }
 
     /**

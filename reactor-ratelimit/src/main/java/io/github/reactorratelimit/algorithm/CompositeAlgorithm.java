@@ -105,6 +105,18 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
     }
 
     @Override
+    public List<Spending> spent(States state, long now) {
+        return parts.stream().flatMap(part -> part.spent(state, now).stream()).toList();
+    }
+
+    @Override
+    public States owing(States state, long at, List<Spending> spent) {
+        Object[] next = new Object[parts.size()];
+        parts.forEach(part -> next[part.index] = part.owing(state, at, spent));
+        return new States(next);
+    }
+
+    @Override
     public Reading read(States state, long now, long permits) {
         Reading binding = parts.get(0).read(state, now, permits);
         for (Part<?> part : parts.subList(1, parts.size())) {
@@ -185,6 +197,14 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
 
         S rebase(States state, long now) {
             return algorithm.rebase(own(state), now);
+        }
+
+        List<Spending> spent(States state, long now) {
+            return algorithm.spent(own(state), now);
+        }
+
+        S owing(States state, long at, List<Spending> spent) {
+            return algorithm.owing(own(state), at, spent);
         }
 
         Reading read(States state, long now, long permits) {

@@ -1,9 +1,33 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimitPolicy;
 
-/** The concurrency limit: the state is the permits in flight, and only refunds bring them back. */
-record ConcurrencyAlgorithm(ConcurrencyLimit policy) implements LongAlgorithm {
+/**
+ * The concurrency limit: the state is the permits in flight, and only refunds bring them back. States do not depend on the
+ * limit, which may change: there may be more in flight than a lower one allows, until they come back.
+ */
+final class ConcurrencyAlgorithm implements LongAlgorithm {
+
+    private volatile ConcurrencyLimit policy;
+
+    ConcurrencyAlgorithm(ConcurrencyLimit policy) {
+        this.policy = policy;
+    }
+
+    @Override
+    public ConcurrencyLimit policy() {
+        return policy;
+    }
+
+    @Override
+    public boolean changeTo(RateLimitPolicy other) {
+        if (other instanceof ConcurrencyLimit limit) {
+            policy = limit;
+            return true;
+        }
+        return false;
+    }
 
     @Override
     public long limit() {
@@ -27,7 +51,7 @@ record ConcurrencyAlgorithm(ConcurrencyLimit policy) implements LongAlgorithm {
 
     @Override
     public long remaining(long state, long now) {
-        return policy.max() - state;
+        return Math.max(0, policy.max() - state);
     }
 
     @Override

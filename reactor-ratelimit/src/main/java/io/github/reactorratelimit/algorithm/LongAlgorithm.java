@@ -57,6 +57,11 @@ public interface LongAlgorithm {
         return state;
     }
 
+    /** Makes the states that there are those of another policy; false where they say something else under it. */
+    default boolean changeTo(RateLimitPolicy other) {
+        return false;
+    }
+
     /** The same algorithm over boxed states. */
     default Algorithm<Long> boxed() {
         return new BoxedAlgorithm(this);

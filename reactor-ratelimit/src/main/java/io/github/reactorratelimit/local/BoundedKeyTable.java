@@ -4,9 +4,12 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.local.Slot.Entering;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -72,7 +75,16 @@ final class BoundedKeyTable extends KeyTable {
     private final OverflowCells overflow;
     private final ResetTimes resets = new ResetTimes();
 
-    BoundedKeyTable(Cell pristine, RateLimitPolicy policy, Forgetting forgetting, int maxKeys, int overflowCells) {
+    private volatile @Nullable Inheritance inheritance;
+
+    BoundedKeyTable(
+            Cell pristine,
+            RateLimitPolicy policy,
+            Forgetting forgetting,
+            int maxKeys,
+            int overflowCells,
+            @Nullable Inheritance inheritance) {
+        this.inheritance = inheritance;
         this.pristine = pristine;
         this.inFlight = policy instanceof ConcurrencyLimit;
         this.forgetting = forgetting;
@@ -146,6 +158,11 @@ final class BoundedKeyTable extends KeyTable {
     private Reading debitOverflow(String key, long at, long permits) {
         Cell shared = overflow.get(key);
         long from = forgetting.notBefore(at);
+        Cell owed = owing(pristine, key);
+        if (!owed.isRefilled(from)) {
+            Reading reading = owed.read(from, 1);
+            return Cell.since(at, from, owed.read(from, reading.limit()));
+        }
         Reading reading = Objects.requireNonNull(shared.debit(from, permits), "overflow cells never die");
         if (reading.allowed()) {
             VarHandle.fullFence();
@@ -221,6 +238,10 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     private @Nullable Cell ownToReset(String key, long now) {
+        Inheritance left = inheritance;
+        if (left != null) {
+            left.forget(key, now);
+        }
         Cell own = own(key);
         return own == null && ancestor(key) != pristine ? enter(key, now) : own;
     }
@@ -270,6 +291,10 @@ final class BoundedKeyTable extends KeyTable {
 
     /** The key's cell, made if there is none; null if the key may not enter or there is no room. */
     private @Nullable Cell enter(String key, long now) {
+        Inheritance left = inheritance;
+        if (left != null && left.isOver(now)) {
+            inheritance = null;
+        }
         boolean swept = false;
         for (; ; ) {
             Slot slot = slots.get(key);
@@ -309,6 +334,51 @@ final class BoundedKeyTable extends KeyTable {
      */
     private Cell ancestor(String key) {
         Cell shared = overflow.peek(key);
-        return shared == null || shared.isRefilled(forgetting.horizon()) ? pristine : shared;
+        return owing(shared == null || shared.isRefilled(forgetting.horizon()) ? pristine : shared, key);
+    }
+
+    /** A cell that owes what the key inherits too. */
+    private Cell owing(Cell cell, String key) {
+        Inheritance left = inheritance;
+        List<Spending> spent = left == null ? List.of() : left.spent(key);
+        boolean owes = spent.stream().anyMatch(each -> each.permits() > 0);
+        return left == null || !owes ? cell : cell.owing(left.asOf, spent);
+    }
+
+    @Override
+    boolean changeTo(RateLimitPolicy policy) {
+        return pristine.changeTo(policy);
+    }
+
+    @Override
+    List<Spending> spent(String key, long at) {
+        Cell own = own(key);
+        return (own == null ? ancestor(key) : own).spent(at);
+    }
+
+    @Override
+    @Nullable
+    Inheritance inheritance() {
+        return inheritance;
+    }
+
+    @Override
+    void forEachKey(Consumer<String> action) {
+        slots.iterator().forEachRemaining(entry -> action.accept(entry.getKey()));
+    }
+
+    @Override
+    boolean isOverflowing() {
+        return overflow.areUsed();
+    }
+
+    @Override
+    boolean adopt(String key, long now) {
+        return enter(key, now) != null;
+    }
+
+    @Override
+    void forgetInheritance() {
+        inheritance = null;
     }
 }

@@ -1,8 +1,11 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +54,17 @@ abstract non-sealed class Cell extends Slot {
 
     /** See {@link KeyTable#projection}; a dead cell reads as fresh. */
     abstract Projection<?> projection(long now);
+
+    /** See {@link KeyTable#spent}; a dead cell reads as fresh. */
+    abstract List<Spending> spent(long at);
+
+    /** Another cell with the state that this one has now and what was spent elsewhere at {@code at}. */
+    abstract Cell owing(long at, List<Spending> spent);
+
+    /** See {@link KeyTable#changeTo}, for all cells that this one is the pattern of. */
+    boolean changeTo(RateLimitPolicy policy) {
+        return false;
+    }
 
     abstract boolean isDead();
 

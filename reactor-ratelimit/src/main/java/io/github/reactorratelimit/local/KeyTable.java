@@ -7,7 +7,10 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,15 +41,30 @@ abstract class KeyTable {
 
     /** @param overflowCells how many cells the keys share that find no room, a power of two */
     static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, int overflowCells) {
+        return of(policy, clock, maxKeys, overflowCells, null);
+    }
+
+    /** A table whose keys begin with what they spent in the one before. */
+    static KeyTable heir(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, Inheritance inheritance) {
+        return of(policy, clock, maxKeys, OVERFLOW_CELLS, inheritance);
+    }
+
+    private static KeyTable of(
+            RateLimitPolicy policy,
+            Algorithms.Clock clock,
+            int maxKeys,
+            int overflowCells,
+            @Nullable Inheritance inheritance) {
         Forgetting forgetting = Forgetting.of(policy, clock);
         Optional<LongAlgorithm> longSteps = longSteps(policy, clock, forgetting);
         if (longSteps.isPresent() && !(policy instanceof ConcurrencyLimit)) {
-            return new LongKeyTable(LongWord.Shared.of(longSteps.get(), forgetting), maxKeys, overflowCells);
+            return new LongKeyTable(
+                    LongWord.Shared.of(longSteps.get(), forgetting), maxKeys, overflowCells, inheritance);
         }
         Cell pristine = longSteps
                 .<Cell>map(steps -> LongCell.fresh(steps, forgetting))
                 .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
-        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells);
+        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells, inheritance);
     }
 
     private static Optional<LongAlgorithm> longSteps(
@@ -187,4 +205,27 @@ abstract class KeyTable {
 
     /** Keys in the table, overflow cells apart; never more than the bound. */
     abstract int size();
+
+    /** Lets the states that there are count under another policy; false if they mean something else there. */
+    boolean changeTo(RateLimitPolicy policy) {
+        return false;
+    }
+
+    /** What the key has spent as of {@code at} and not recovered. */
+    abstract List<Spending> spent(String key, long at);
+
+    /** What keys that enter begin with; null if they begin afresh. */
+    abstract @Nullable Inheritance inheritance();
+
+    /** Tells of each key that has a state of its own, as long as it stays. */
+    abstract void forEachKey(Consumer<String> action);
+
+    /** Whether some keys found no room and share cells. */
+    abstract boolean isOverflowing();
+
+    /** Lets a key enter before it is asked for; false if there is no room. */
+    abstract boolean adopt(String key, long now);
+
+    /** Every key that had anything to inherit was {@linkplain #adopt adopted}. */
+    abstract void forgetInheritance();
 }

@@ -14,13 +14,11 @@ final class LocalDesk implements Desk {
     private final LocalState state;
     private final String key;
     private final RateLimitPolicy policy;
-    private final KeyTable table;
 
     LocalDesk(LocalState state, String key, RateLimitPolicy policy) {
         this.state = state;
         this.key = key;
         this.policy = policy;
-        this.table = state.table(policy);
     }
 
     @Override
@@ -28,9 +26,14 @@ final class LocalDesk implements Desk {
         return state.now();
     }
 
+    /** Of now: another policy may rule by the next step. */
+    private KeyTable table() {
+        return state.table(policy);
+    }
+
     @Override
     public RateLimitPolicy policy() {
-        return policy;
+        return state.ruling(policy);
     }
 
     @Override
@@ -48,7 +51,7 @@ final class LocalDesk implements Desk {
         if (state.mustWait(key, now)) {
             return denyInLine(now, permits);
         }
-        Reading reading = table.read(key, now, permits);
+        Reading reading = table().read(key, now, permits);
         return reading.allowed()
                 ? Decision.wouldAllow(reading.policy(), permits, KeyTable.quota(reading))
                 : KeyTable.denial(reading, permits);
@@ -56,20 +59,26 @@ final class LocalDesk implements Desk {
 
     @Override
     public long waitNanos(long at, long permits) {
-        return table.waitTicks(key, at, permits);
+        return table().waitTicks(key, at, permits);
     }
 
     @Override
     public Decision debit(long at, long permits) {
+        KeyTable table = table();
         Reading reading = table.debit(key, at, permits);
-        return reading.allowed()
-                ? Decision.allow(reading.policy(), KeyTable.quota(reading), new Debit(state, key, policy, permits, at))
-                : KeyTable.denial(reading, permits);
+        if (!reading.allowed()) {
+            return KeyTable.denial(reading, permits);
+        }
+        // Who was not seen by those who carried over what was spent pays again, under the policy that rules now.
+        return table == table()
+                ? Decision.allow(
+                        reading.policy(), KeyTable.quota(reading), new Debit(state, key, policy(), permits, at))
+                : debit(at, permits);
     }
 
     @Override
     public Decision debitOnArrival(long now, long permits) {
-        long slot = table.arrival(key, now);
+        long slot = table().arrival(key, now);
         Decision decision = debit(slot, permits);
         if (slot == now) {
             return decision;
@@ -77,13 +86,13 @@ final class LocalDesk implements Desk {
         if (!decision.allowed()) {
             return debit(now, permits);
         }
-        table.told(key, slot, () -> now);
+        table().told(key, slot, () -> now);
         return decision;
     }
 
     @Override
     public void told(Debit debit) {
-        table.told(key, debit.atTick(), state::now);
+        table().told(key, debit.atTick(), state::now);
     }
 
     @Override
@@ -93,7 +102,7 @@ final class LocalDesk implements Desk {
 
     @Override
     public void undo(Debit debit) {
-        table.refund(key, state::now, debit.atTick(), debit.permits());
+        state.putBack(key, debit.policy(), debit.permits(), debit.atTick());
     }
 
     Decision denyInLine(long now, long permits) {
@@ -102,7 +111,7 @@ final class LocalDesk implements Desk {
 
     @Override
     public Decision deny(long now, long permits, long grantedAt) {
-        Reading reading = table.read(key, now, permits);
+        Reading reading = table().read(key, now, permits);
         Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
         long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - now);
         return Decision.deny(reading.policy(), permits, nothingAtOnce, retryAfter);
@@ -110,6 +119,6 @@ final class LocalDesk implements Desk {
 
     @Override
     public Projection<?> projection(long now) {
-        return table.projection(key, now);
+        return table().projection(key, now);
     }
 }

@@ -79,6 +79,10 @@ final class LocalRun implements PermitRun {
 
     private boolean take(long most) {
         end();
+        if (state.ruling(policy) != policy) {
+            // The length of a take was worked out for the policy that ruled when the run began.
+            return state.tryAcquireNow(key, policy, permits);
+        }
         seenChanges = state.changes();
         long now = state.now();
         long times = state.tryAcquireUpTo(key, policy, permits, Math.min(most, nextLength(now)), now);

@@ -9,12 +9,15 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Verdict;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.RecoveryTime;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
@@ -23,16 +26,20 @@ final class LocalState implements LimiterState {
     /** A resolver that makes up a policy for every key would make a table for every key. */
     private static final int MAX_POLICIES = 1_000;
 
+    private static final AtomicReferenceFieldUpdater<LocalState, Reign> REIGN =
+            AtomicReferenceFieldUpdater.newUpdater(LocalState.class, Reign.class, "reign");
+
     private final LimiterSettings settings;
     private final int maxKeys;
     private final LocalClock clock;
     private final Pauses pauses = new Pauses();
     private final WaitLines lines;
-    private final RateLimitPolicy ownPolicy;
-    private final KeyTable ownTable;
     private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
 
-    /** How often a key was paused, reset or carried: what was taken ahead is not used across that. */
+    private volatile Reign reign;
+    private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
+
+    /** How often a key was paused, reset or carried, or the policy changed: what was taken ahead is not used across that. */
     private final AtomicInteger changes = new AtomicInteger();
 
     LocalState(LimiterSettings settings, int maxKeys) {
@@ -40,22 +47,28 @@ final class LocalState implements LimiterState {
         this.maxKeys = maxKeys;
         this.clock = new LocalClock(settings.scheduler());
         this.lines = new WaitLines(settings);
-        this.ownPolicy = settings.policy();
-        this.ownTable = newTable(ownPolicy);
+        this.reign = Reign.first(settings.policy(), newTable(settings.policy()), !settings.policiesPerKey());
     }
 
     private KeyTable newTable(RateLimitPolicy policy) {
-        KeyTable plain = KeyTable.of(policy, clock.forAlgorithms(), maxKeys);
+        return over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy);
+    }
+
+    private KeyTable over(KeyTable plain, RateLimitPolicy policy) {
         return PacedTable.over(StripedTable.over(plain, policy, clock::now, lines::permitsCameBack), policy);
     }
 
     KeyTable table(RateLimitPolicy policy) {
-        return policy == ownPolicy ? ownTable : otherTable(policy);
+        return table(reign, policy);
     }
 
-    private KeyTable otherTable(RateLimitPolicy policy) {
-        if (policy.equals(ownPolicy)) {
-            return ownTable;
+    private KeyTable table(Reign current, RateLimitPolicy policy) {
+        return policy == current.policy ? current.table : otherTable(current, policy);
+    }
+
+    private KeyTable otherTable(Reign current, RateLimitPolicy policy) {
+        if (current.isMeantBy(policy)) {
+            return current.table;
         }
         KeyTable known = otherTables.get(policy);
         if (known != null) {
@@ -73,13 +86,15 @@ final class LocalState implements LimiterState {
         if (!lines.isQuiet() && (lines.isClosed() || lines.hasWaiters(key))) {
             return false;
         }
-        KeyTable table = table(policy);
+        Reign seen = reign;
+        KeyTable table = table(seen, policy);
         long pausedUntil = pauses.endOf(key);
         if (pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return true;
         }
         long now = clock.now();
-        return now >= pausedUntil && table.tryTake(key, now, permits);
+        boolean taken = now >= pausedUntil && table.tryTake(key, now, permits);
+        return taken && (reign == seen || tryAcquireNow(key, policy, permits));
     }
 
     @Override
@@ -88,7 +103,8 @@ final class LocalState implements LimiterState {
             return Verdict.UNKNOWN;
         }
         boolean inLine = !lines.isQuiet() && lines.hasWaiters(key);
-        KeyTable table = table(policy);
+        Reign seen = reign;
+        KeyTable table = table(seen, policy);
         long pausedUntil = pauses.endOf(key);
         if (!inLine && pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return Verdict.TAKEN;
@@ -98,7 +114,10 @@ final class LocalState implements LimiterState {
             return new LocalDesk(this, key, policy).denyInLine(now, permits);
         }
         Decision denial = table.takeOrDeny(key, now, permits);
-        return denial == null ? Verdict.TAKEN : denial;
+        if (denial != null) {
+            return denial;
+        }
+        return reign == seen ? Verdict.TAKEN : decideNow(key, policy, permits);
     }
 
     @Override
@@ -113,15 +132,34 @@ final class LocalState implements LimiterState {
      * of {@link #now()}: how many, 0 if denied.
      */
     long tryAcquireUpTo(String key, RateLimitPolicy policy, long permits, long most, long now) {
-        return lines.isClosed() || lines.hasWaiters(key) || pauses.isPaused(key, now)
-                ? 0
-                : table(policy).tryDebitUpTo(key, now, permits, most);
+        if (lines.isClosed() || lines.hasWaiters(key) || pauses.isPaused(key, now)) {
+            return 0;
+        }
+        Reign seen = reign;
+        long times = table(seen, policy).tryDebitUpTo(key, now, permits, most);
+        return times == 0 || reign == seen ? times : tryAcquireUpTo(key, policy, permits, most, now);
     }
 
-    /** Gives back permits of {@link #tryAcquireUpTo}; unlike a refund that is nobody's to count. */
-    void giveBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
-        table(policy).refund(key, clock::now, debitedAt, permits);
-        lines.permitsCameBack(key);
+    /**
+     * Gives back permits of {@link #tryAcquireUpTo}; unlike a refund that is nobody's to count. False if they were taken
+     * under a policy that rules no longer: what was spent then has been carried over.
+     */
+    boolean giveBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
+        boolean isBack = putBack(key, policy, permits, debitedAt);
+        if (isBack) {
+            lines.permitsCameBack(key);
+        }
+        return isBack;
+    }
+
+    /** {@link #giveBack} without a word to those who wait. */
+    boolean putBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
+        Reign current = reign;
+        if (current.hasCarriedOver(policy, debitedAt)) {
+            return false;
+        }
+        table(current, policy).refund(key, clock::now, debitedAt, permits);
+        return true;
     }
 
     long now() {
@@ -203,22 +241,31 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Void> refund(Debit debit) {
         return Mono.fromRunnable(() -> {
-            giveBack(debit);
-            settings.recorder().refunded(debit.permits());
+            if (giveBack(debit)) {
+                settings.recorder().refunded(debit.permits());
+            } else {
+                settings.recorder().refundLost(debit.permits());
+            }
         });
     }
 
-    void giveBack(Debit debit) {
-        giveBack(debit.key(), debit.policy(), debit.permits(), debit.atTick());
+    boolean giveBack(Debit debit) {
+        return giveBack(debit.key(), debit.policy(), debit.permits(), debit.atTick());
     }
 
     @Override
     public Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
         return Mono.fromCallable(() -> {
-            long uncharged = table(policy).overdraw(key, clock.now(), permits, maxDebt);
+            long uncharged = overdraw(key, policy, permits, maxDebt);
             lines.replan(key, new LocalDesk(this, key, policy));
             return uncharged;
         });
+    }
+
+    private long overdraw(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+        Reign seen = reign;
+        long uncharged = table(seen, policy).overdraw(key, clock.now(), permits, maxDebt);
+        return reign == seen ? uncharged : overdraw(key, policy, permits, maxDebt);
     }
 
     @Override
@@ -245,6 +292,44 @@ final class LocalState implements LimiterState {
             table(to).charge(key, now, spent.limit() - spent.remaining());
             lines.replan(key, new LocalDesk(this, key, to));
         });
+    }
+
+    @Override
+    public void whenRuledAnew(Consumer<RateLimitPolicy> listener) {
+        ruledAnew = listener;
+    }
+
+    @Override
+    public RateLimitPolicy ruling(RateLimitPolicy policy) {
+        Reign current = reign;
+        return policy != current.policy && current.isMeantBy(policy) ? current.policy : policy;
+    }
+
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy to) {
+        return doing(() -> {
+            Reign before;
+            Reign next;
+            do {
+                before = reign;
+                next = succeed(before, to);
+            } while (!REIGN.compareAndSet(this, before, next));
+            ruledAnew.accept(next.policy);
+            lines.replanAll();
+            Succession.shorten(next.table, clock.now());
+        });
+    }
+
+    private Reign succeed(Reign before, RateLimitPolicy to) {
+        long now = clock.now();
+        if (to.equals(before.policy)) {
+            return before;
+        }
+        if (before.table.changeTo(to)) {
+            return before.next(to, before.table, now);
+        }
+        Inheritance left = new Inheritance(before.table, now, saturatedAdd(now, RecoveryTime.of(to)));
+        return before.next(to, over(KeyTable.heir(to, clock.forAlgorithms(), maxKeys, left), to), now);
     }
 
     @Override

@@ -4,9 +4,12 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -64,7 +67,10 @@ final class LongKeyTable extends KeyTable {
     private final OverflowCells overflow;
     private final ResetTimes resets = new ResetTimes();
 
-    LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells) {
+    private volatile @Nullable Inheritance inheritance;
+
+    LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells, @Nullable Inheritance inheritance) {
+        this.inheritance = inheritance;
         this.shared = shared;
         this.steps = shared.steps();
         this.slots = new SlotSteps(shared);
@@ -200,6 +206,10 @@ final class LongKeyTable extends KeyTable {
 
     private Reading debitOverflow(String key, int hash, long at, long permits) {
         long from = forgetting.notBefore(at);
+        long owed = owed(key);
+        if (steps.resetTicks(owed, from) > 0) {
+            return Cell.since(at, from, shared.boxed().read(owed, from, steps.limit()));
+        }
         Reading reading = Objects.requireNonNull(overflow.get(key).debit(from, permits), "overflow cells never die");
         if (reading.allowed()) {
             VarHandle.fullFence();
@@ -276,6 +286,10 @@ final class LongKeyTable extends KeyTable {
 
     private @Nullable SlotWord ownToReset(String key, int hash, long now) {
         SlotWord own = own(key, hash);
+        Inheritance left = inheritance;
+        if (left != null) {
+            left.forget(key, now);
+        }
         return own == null && ancestor(key) != null ? enter(key, hash, now) : own;
     }
 
@@ -339,6 +353,10 @@ final class LongKeyTable extends KeyTable {
 
     /** The key's state, made if there is none; null if there is no room. */
     private @Nullable SlotWord enter(String key, int hash, long now) {
+        Inheritance left = inheritance;
+        if (left != null && left.isOver(now)) {
+            inheritance = null;
+        }
         boolean swept = false;
         for (; ; ) {
             SlotWord own = own(key, hash);
@@ -371,7 +389,57 @@ final class LongKeyTable extends KeyTable {
     /** What a key without a state starts from. */
     private long inherited(String key) {
         LongWord shared = ancestor(key);
-        return shared == null ? this.shared.fresh() : shared.aliveOrFresh();
+        long begun = shared == null ? this.shared.fresh() : shared.aliveOrFresh();
+        return inheritance == null ? begun : owing(begun, key);
+    }
+
+    /** What a key would owe that spent nothing since the change. */
+    private long owed(String key) {
+        return inheritance == null ? shared.fresh() : owing(shared.fresh(), key);
+    }
+
+    private long owing(long state, String key) {
+        Inheritance left = inheritance;
+        return left == null ? state : shared.owing(state, left.asOf, left.spent(key));
+    }
+
+    @Override
+    List<Spending> spent(String key, long at) {
+        LongCell own = snapshot(key);
+        return (own == null ? new LongCell(shared, inherited(key)) : own).spent(at);
+    }
+
+    @Override
+    @Nullable
+    Inheritance inheritance() {
+        return inheritance;
+    }
+
+    @Override
+    void forEachKey(Consumer<String> action) {
+        for (Level level = levels.oldest(); level != null; level = level.next()) {
+            for (int slot = 0; slot < level.slots(); slot++) {
+                String key = level.key(slot);
+                if (key != null) {
+                    action.accept(key);
+                }
+            }
+        }
+    }
+
+    @Override
+    boolean isOverflowing() {
+        return overflow.areUsed();
+    }
+
+    @Override
+    boolean adopt(String key, long now) {
+        return enter(key, levels.hash(key), now) != null;
+    }
+
+    @Override
+    void forgetInheritance() {
+        inheritance = null;
     }
 
     /**

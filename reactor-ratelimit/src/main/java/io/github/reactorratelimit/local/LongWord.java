@@ -1,9 +1,12 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +29,15 @@ abstract class LongWord extends Cell {
         /** The time as of which a debit at {@code at} counts. */
         long from(long seen, long at) {
             return seen == fresh ? forgetting.notBefore(at) : at;
+        }
+
+        /**
+         * The state with what was spent elsewhere at {@code at}. One that is refilled by the horizon is fresh, so that the
+         * key's debits are held to the horizon.
+         */
+        long owing(long state, long at, List<Spending> spent) {
+            long owing = boxed.owing(state, at, spent);
+            return steps.resetTicks(owing, forgetting.horizon()) == 0 ? fresh : owing;
         }
 
         /**
@@ -212,6 +224,22 @@ abstract class LongWord extends Cell {
     final Projection<?> projection(long now) {
         long seen = aliveOrFresh();
         return Projection.of(shared.boxed, seen, shared.from(seen, now));
+    }
+
+    @Override
+    final List<Spending> spent(long at) {
+        long seen = aliveOrFresh();
+        return shared.boxed.spent(seen, shared.from(seen, at));
+    }
+
+    @Override
+    final LongCell owing(long at, List<Spending> spent) {
+        return new LongCell(shared, shared.owing(aliveOrFresh(), at, spent));
+    }
+
+    @Override
+    final boolean changeTo(RateLimitPolicy policy) {
+        return shared.steps.changeTo(policy);
     }
 
     @Override

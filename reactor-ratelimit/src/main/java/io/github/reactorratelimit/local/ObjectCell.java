@@ -3,8 +3,10 @@ package io.github.reactorratelimit.local;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -216,6 +218,17 @@ final class ObjectCell<S> extends Cell {
     Projection<?> projection(long now) {
         S seen = aliveOrFresh();
         return Projection.of(shared.steps, seen, from(seen, now));
+    }
+
+    @Override
+    List<Spending> spent(long at) {
+        S seen = aliveOrFresh();
+        return shared.steps.spent(seen, from(seen, at));
+    }
+
+    @Override
+    ObjectCell<S> owing(long at, List<Spending> spent) {
+        return new ObjectCell<>(shared, shared.steps.owing(aliveOrFresh(), at, spent), Math.max(lastDebit, at));
     }
 
     @Override

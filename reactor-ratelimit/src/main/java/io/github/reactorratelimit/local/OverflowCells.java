@@ -29,6 +29,11 @@ final class OverflowCells {
         KeyedHash.prepare();
     }
 
+    /** Whether any key ever needed one. */
+    boolean areUsed() {
+        return hashed.get() != null;
+    }
+
     /** The key's cell, null if no key ever needed it. */
     @Nullable
     Cell peek(String key) {

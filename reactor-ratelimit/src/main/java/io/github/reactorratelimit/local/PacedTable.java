@@ -4,7 +4,10 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -154,5 +157,36 @@ final class PacedTable extends KeyTable {
     @Override
     int size() {
         return table.size();
+    }
+
+    @Override
+    List<Spending> spent(String key, long at) {
+        return table.spent(key, at);
+    }
+
+    @Override
+    @Nullable
+    Inheritance inheritance() {
+        return table.inheritance();
+    }
+
+    @Override
+    void forEachKey(Consumer<String> action) {
+        table.forEachKey(action);
+    }
+
+    @Override
+    boolean isOverflowing() {
+        return table.isOverflowing();
+    }
+
+    @Override
+    boolean adopt(String key, long now) {
+        return table.adopt(key, now);
+    }
+
+    @Override
+    void forgetInheritance() {
+        table.forgetInheritance();
     }
 }

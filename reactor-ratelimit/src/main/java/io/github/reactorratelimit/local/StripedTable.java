@@ -5,8 +5,11 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A table whose keys may become hot: threads that ask for one key take from {@linkplain HotKey stripes} of
@@ -347,5 +350,37 @@ final class StripedTable extends KeyTable {
     @Override
     int size() {
         return table.size();
+    }
+
+    @Override
+    List<Spending> spent(String key, long at) {
+        cool(key);
+        return table.spent(key, at);
+    }
+
+    @Override
+    @Nullable
+    Inheritance inheritance() {
+        return table.inheritance();
+    }
+
+    @Override
+    void forEachKey(Consumer<String> action) {
+        table.forEachKey(action);
+    }
+
+    @Override
+    boolean isOverflowing() {
+        return table.isOverflowing();
+    }
+
+    @Override
+    boolean adopt(String key, long now) {
+        return table.adopt(key, now);
+    }
+
+    @Override
+    void forgetInheritance() {
+        table.forgetInheritance();
     }
 }

@@ -20,8 +20,6 @@ import reactor.util.Loggers;
 /**
  * Which policy rules in place of a limiter's own: that one, until a process came with a higher epoch. Learned from the registry
  * when the limiter opens, when a script says that a key has a newer policy, when a signal says so, and now and then.
- *
- * <p>A limiter without an epoch reads nothing until a script or a signal tells it of one.
  */
 final class PolicyEpochs {
 
@@ -29,9 +27,15 @@ final class PolicyEpochs {
      * What rules.
      *
      * @param before what ruled before; null if that is not known, or was the same
+     * @param epochBefore the epoch of that
      */
     record Rule(
-            long epoch, RateLimitPolicy policy, @Nullable RateLimitPolicy before) {}
+            long epoch, RateLimitPolicy policy, @Nullable RateLimitPolicy before, long epochBefore) {
+
+        static Rule alone(long epoch, RateLimitPolicy policy) {
+            return new Rule(epoch, policy, null, Ruling.UNKNOWN);
+        }
+    }
 
     /** Less than {@link RedisCalls#BEFORE_MATTERS_LONGER}: by then everybody follows, whether or not signals arrive. */
     static final Duration READ_EVERY = Duration.ofSeconds(30);
@@ -60,8 +64,7 @@ final class PolicyEpochs {
         this.settings = settings;
         this.registry = registry;
         this.throne = throne;
-        this.rule = new Rule(epoch, settings.policy(), null);
-        this.settled = epoch == 0;
+        this.rule = Rule.alone(epoch, settings.policy());
         this.readAtNanos = new AtomicLong(now());
     }
 
@@ -69,7 +72,7 @@ final class PolicyEpochs {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
-    /** Reads the registry, if there is an epoch; {@code herald} is told what rules then and each time that changes. */
+    /** Reads the registry; {@code herald} is told what rules then and each time that changes. */
     void open(Consumer<Rule> herald) {
         this.herald = herald;
         readAgain();
@@ -120,6 +123,21 @@ final class PolicyEpochs {
                 + " that is not registered; this process has epoch " + rule.epoch());
     }
 
+    /** Lets another policy rule, under an epoch of its own, and follows it. */
+    Mono<Void> change(RateLimitPolicy to) {
+        return Mono.defer(() -> settled ? Mono.empty() : settle()).then(Mono.defer(() -> change(rule.epoch() + 1, to)));
+    }
+
+    /** Others may change it too: the first with an epoch says what it means, and the other takes the next one. */
+    private Mono<Void> change(long epoch, RateLimitPolicy to) {
+        return registry.apply(Rule.alone(epoch, to)).flatMap(policies -> {
+            long newest = policies.lastKey();
+            boolean done = newest == epoch
+                    && PolicyText.parse(policies.lastEntry().getValue()).equals(to);
+            return done ? follow(epoch) : change(newest + 1, to);
+        });
+    }
+
     /** Somebody says that there is this epoch. */
     void heard(String subject) {
         try {
@@ -130,20 +148,16 @@ final class PolicyEpochs {
     }
 
     private void readNowAndThen() {
-        if (rule.epoch() > 0) {
-            long last = readAtNanos.get();
-            long now = now();
-            if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
-                readAgain();
-            }
+        long last = readAtNanos.get();
+        long now = now();
+        if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
+            readAgain();
         }
     }
 
-    /** Anything may have happened; costs nothing where there are no epochs. */
+    /** Anything may have happened. */
     void readAgain() {
-        if (rule.epoch() > 0) {
-            reading().subscribe(nothing -> {}, unread -> {});
-        }
+        reading().subscribe(nothing -> {}, unread -> {});
     }
 
     /** The one reading that is under way. */
@@ -200,6 +214,7 @@ final class PolicyEpochs {
         Map.Entry<Long, String> lower = policies.lowerEntry(epoch);
         RateLimitPolicy own = rule.epoch() < epoch ? rule.policy() : null;
         RateLimitPolicy before = lower == null ? own : PolicyText.parse(lower.getValue());
-        return new Rule(epoch, policy, policy.equals(before) ? null : before);
+        long epochBefore = lower == null ? rule.epoch() : lower.getKey();
+        return new Rule(epoch, policy, policy.equals(before) ? null : before, epochBefore);
     }
 }

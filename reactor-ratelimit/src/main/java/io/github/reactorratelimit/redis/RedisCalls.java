@@ -6,9 +6,10 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.RecoveryTime;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.time.Duration;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,6 +24,9 @@ final class RedisCalls {
 
     /** A resolver that makes up a policy for every key would make these pipes for every key. */
     private static final int MAX_POLICIES = 1_000;
+
+    /** Policies that ruled before and are remembered, where keys may have policies of their own. */
+    private static final int MOST_PAST = 1_000;
 
     static final Duration PROBE_EVERY = Duration.ofMillis(500);
 
@@ -65,7 +69,7 @@ final class RedisCalls {
         this.startMicros = TimeUnit.MILLISECONDS.toMicros(settings.scheduler().now(TimeUnit.MILLISECONDS));
         this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
         this.office = new TakeOffice(caller, breaker, deliveries, keys, coalescing, new UnusualKeys(), settings);
-        this.reign = reign(new PolicyEpochs.Rule(options.policyEpoch(), settings.policy(), null), Set.of());
+        this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
         PolicyRegistry registry = new PolicyRegistry(caller, keys);
         this.epochs = new PolicyEpochs(
                 settings,
@@ -104,12 +108,11 @@ final class RedisCalls {
                 ? 0
                 : now() + RecoveryTime.of(before).plus(BEFORE_MATTERS_LONGER).toNanos();
         PolicyArguments policyBefore = before == null ? null : PolicyArguments.of(before, startMicros);
-        return new Reign(
-                rule,
-                past,
-                pipes(new Ruling(rule.epoch(), PolicyArguments.of(rule.policy(), startMicros), policyBefore), office),
-                untilNanos,
-                new ConcurrentHashMap<>());
+        return new Reign(rule, past, pipes(ruling(rule, policyBefore), office), untilNanos, new ConcurrentHashMap<>());
+    }
+
+    private Ruling ruling(PolicyEpochs.Rule rule, @Nullable PolicyArguments before) {
+        return new Ruling(rule.epoch(), PolicyArguments.of(rule.policy(), startMicros), before, rule.epochBefore());
     }
 
     private PolicyPipes pipes(Ruling ruling, @Nullable TakeOffice taking) {
@@ -117,10 +120,13 @@ final class RedisCalls {
     }
 
     private void enthrone(PolicyEpochs.Rule rule) {
-        Set<RateLimitPolicy> past = new HashSet<>(reign.past());
+        Set<RateLimitPolicy> past = new LinkedHashSet<>(reign.past());
         past.add(reign.rule().policy());
         past.remove(rule.policy());
-        reign = reign(rule, Set.copyOf(past));
+        if (past.size() > MOST_PAST) {
+            past.remove(past.iterator().next());
+        }
+        reign = reign(rule, past);
     }
 
     /** Without the policy before, once that no longer matters. */
@@ -128,7 +134,7 @@ final class RedisCalls {
         Reign current = reign;
         if (current.rule().before() != null && current.beforeUntilNanos() - now() <= 0) {
             PolicyEpochs.Rule rule = current.rule();
-            Reign alone = reign(new PolicyEpochs.Rule(rule.epoch(), rule.policy(), null), current.past());
+            Reign alone = reign(PolicyEpochs.Rule.alone(rule.epoch(), rule.policy()), current.past());
             REIGN.compareAndSet(this, current, alone);
             return reign;
         }
@@ -137,6 +143,7 @@ final class RedisCalls {
 
     private boolean isOwn(Reign current, RateLimitPolicy policy) {
         return policy == settings.policy()
+                || !settings.policiesPerKey()
                 || policy.equals(settings.policy())
                 || policy.equals(current.rule().policy())
                 || current.past().contains(policy);
@@ -152,7 +159,10 @@ final class RedisCalls {
 
     /** Whether what was debited under a policy has been carried over to another. */
     boolean isSuperseded(RateLimitPolicy policy) {
-        return reign.past().contains(policy);
+        Reign current = reign;
+        return settings.policiesPerKey()
+                ? current.past().contains(policy)
+                : !current.past().isEmpty() && !policy.equals(current.rule().policy());
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {

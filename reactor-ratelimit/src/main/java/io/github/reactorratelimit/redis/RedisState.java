@@ -10,6 +10,7 @@ import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -25,6 +26,7 @@ final class RedisState implements JointState {
     private final Shortcuts shortcuts;
     private final CarriedKeys carried = new CarriedKeys();
     private final UnderWay frees = new UnderWay();
+    private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
 
     RedisState(
             LimiterSettings settings,
@@ -81,7 +83,7 @@ final class RedisState implements JointState {
             ask.succeed(atOnce);
             return;
         }
-        TakePipes takes = isFirst ? calls.takes(ask.policy()) : null;
+        TakePipes takes = isFirst && calls.epochs().isSettled() ? calls.takes(ask.policy()) : null;
         if (takes == null || takes.isUnusual(ask.key()) || !shortcuts.takesAlone(ask.key(), ask.policy())) {
             askWhole(ask);
         } else if (calls.mayCall()) {
@@ -308,7 +310,30 @@ final class RedisState implements JointState {
         signals.publish(Signals.Kind.RESET, key);
     }
 
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy to) {
+        return answering(() -> {
+            PolicyArguments.of(to, 0);
+            return calls.epochs().change(to);
+        });
+    }
+
+    @Override
+    public void whenRuledAnew(Consumer<RateLimitPolicy> listener) {
+        ruledAnew = listener;
+        RateLimitPolicy ruling = calls.ruled(settings.policy());
+        if (!ruling.equals(settings.policy())) {
+            listener.accept(ruling);
+        }
+    }
+
+    @Override
+    public RateLimitPolicy ruling(RateLimitPolicy policy) {
+        return calls.ruled(policy);
+    }
+
     private void ruledAnew(PolicyEpochs.Rule rule) {
+        ruledAnew.accept(rule.policy());
         shortcuts.ruledAnew();
         lines.allChanged();
         signals.publish(Signals.Kind.EPOCH, Long.toString(rule.epoch()));

@@ -157,9 +157,9 @@ public final class RedisStore implements RateLimitStore {
      * capacity; whoever has a slot is given another. What was taken before the change cannot be refunded after it.
      *
      * <p>Concerns the policy that a limiter is built with, not those that a resolver gives keys, and no {@link ConcurrencyLimit}, where the
-     * latest call rules. A limiter that follows still refuses at once what exceeds the capacity of the policy that it was built with.
+     * latest call rules. See {@link RateLimiter#changePolicy} for a change without a rollout.
      *
-     * @param epoch 0 for none, as it is unless given: nothing is kept of the policy before
+     * @param epoch 0 for none, as it is unless given
      */
     public RedisStore withPolicyEpoch(long epoch) {
         if (epoch < 0) {

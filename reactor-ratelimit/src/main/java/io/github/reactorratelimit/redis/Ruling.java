@@ -10,14 +10,25 @@ import org.jspecify.annotations.Nullable;
  * @param epoch of two callers the one with the higher epoch rules
  * @param policy the policy
  * @param before the one that ruled before, whose debts are kept; null if it is not known or there was none
+ * @param epochBefore that of {@code before}, {@link #UNKNOWN} if nobody knows
  */
-record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before) {
+record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore) {
+
+    static final long UNKNOWN = -1;
 
     static final String NOTES = "n";
     private static final String FREE_SLOTS = "r";
 
     static Ruling of(PolicyArguments policy) {
         return new Ruling(0, policy, null);
+    }
+
+    Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before) {
+        this(epoch, policy, before, UNKNOWN);
+    }
+
+    String epochs() {
+        return before == null || epochBefore == UNKNOWN ? Long.toString(epoch) : epoch + " " + epochBefore;
     }
 
     /** The names of the keys of a call, in the order that the head of evaluate.lua gives. */

@@ -22,7 +22,7 @@ final class ScriptArguments {
     static String[] of(Ruling ruling, List<Ask> asks, long aboutMicros) {
         List<String> arguments = new ArrayList<>();
         arguments.add(SERVER_TIME);
-        arguments.add(Long.toString(ruling.epoch()));
+        arguments.add(ruling.epochs());
         ruling.policy().appendTo(arguments, aboutMicros);
         PolicyArguments before = ruling.before();
         if (before == null) {

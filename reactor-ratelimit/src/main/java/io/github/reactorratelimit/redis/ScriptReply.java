@@ -61,7 +61,8 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         int size = VALUES_OF_KEY + VALUES_PER_ANSWER * asks.size();
         if (values.size() != size) {
             throw new RedisReplyException(
-                    "reply to " + asks.size() + " asks has " + values.size() + " values instead of " + size);
+                    "reply to " + asks.size() + " asks has " + values.size() + " values instead of " + size
+                            + ", the first is " + typeOf(values.isEmpty() ? null : values.get(0)));
         }
         List<Answer> answers = new ArrayList<>(asks.size());
         for (int i = 0; i < asks.size(); i++) {

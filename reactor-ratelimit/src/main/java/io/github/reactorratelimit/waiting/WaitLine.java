@@ -44,6 +44,11 @@ final class WaitLine extends Line {
 
     void replan(Desk desk) {
         this.desk = desk;
+        replan();
+    }
+
+    /** Everybody is timed anew. */
+    void replan() {
         replanWanted = true;
         poke();
     }
@@ -84,6 +89,9 @@ final class WaitLine extends Line {
 
     @Override
     void admit(Waiter newcomer, long now) {
+        if (isRefused(newcomer)) {
+            return;
+        }
         long notBefore = Math.max(now, desk.pausedUntil());
         boolean full = isOverfull();
         Projection<?> end = newcomer.hasDeadline() || full ? endOfLine(newcomer, now) : tail;
@@ -106,9 +114,7 @@ final class WaitLine extends Line {
 
     /** The plan with this waiter at its end; without it if it can never be served, or not in its time. */
     private Projection<?> placed(Waiter waiter, Projection<?> end, long now, long notBefore) {
-        long capacity = desk.policy().capacity();
-        if (waiter.permits > capacity) {
-            fail(waiter, new PermitsExceedCapacityException(waiter.permits, capacity), WaitOutcome.DENIED);
+        if (isRefused(waiter)) {
             return end;
         }
         long at = end.preview(notBefore, waiter.permits);
@@ -121,6 +127,16 @@ final class WaitLine extends Line {
             return end;
         }
         return end.place(notBefore, waiter.permits);
+    }
+
+    /** Fails one that can never be served: it asked before the policy changed. */
+    private boolean isRefused(Waiter waiter) {
+        long capacity = desk.policy().capacity();
+        boolean refused = waiter.permits > capacity;
+        if (refused) {
+            fail(waiter, new PermitsExceedCapacityException(waiter.permits, capacity), WaitOutcome.DENIED);
+        }
+        return refused;
     }
 
     private void replanAll(long now) {

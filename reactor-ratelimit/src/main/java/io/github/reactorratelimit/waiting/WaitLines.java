@@ -87,6 +87,11 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
         }
     }
 
+    /** The policy of any key may have changed: those who wait are timed anew. */
+    public void replanAll() {
+        forEachLine(WaitLine::replan);
+    }
+
     private final class AtDesk implements Place {
 
         private final String key;

@@ -3,7 +3,8 @@
 -- KEYS  if an epoch is given the notes of the key and, where slots can be reserved, its free slots; then one for
 --       each part of the policy, then one for each part of the policy before it
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
---       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests)
+--       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests) and, if it is known, the
+--       epoch of the one before it
 --       parts, then for each: algorithm, number of parameters, parameters
 --       parts of the policy before it (0 = unknown or none), then for each the same
 --       then for each ask: op, permits, at
@@ -23,13 +24,23 @@
 --       and those of the commands. All is read and computed before the first write: after an error nothing
 --       has changed.
 
--- What was spent under the policy before counts as spent under this one, as far as its capacity goes.
-local function move(parts, before, now)
+-- What was written under a policy that nobody knows any more: as if everything was spent.
+local function spent_under_an_older_one(before)
+  for i = 1, #before do
+    if before[i].loaded ~= before[i].policy.fresh then
+      return BEYOND
+    end
+  end
+  return 0
+end
+
+-- What was spent under the policy before counts as spent under this one, as far as the capacity of each part goes.
+local function move(parts, before, now, is_older)
   if before.moved then
     return
   end
   before.moved = true
-  local spent = composite.spent(before, now)
+  local spent = is_older and spent_under_an_older_one(before) or composite.spent(before, now)
   for i = 1, #before do
     local old = before[i]
     old.state = old.policy.fresh
@@ -40,9 +51,12 @@ local function move(parts, before, now)
       end
     end
   end
-  local charged = math.min(spent, composite.remaining(parts, now))
-  if charged > 0 then
-    composite.debit(parts, now, charged)
+  for i = 1, #parts do
+    local part = parts[i]
+    local charged = math.min(spent, part.steps.remaining(part.policy, part.state, now))
+    if charged > 0 then
+      part.state = part.steps.debit(part.policy, part.state, now, charged)
+    end
   end
   notes.generation = notes.generation + 1
 end
@@ -159,7 +173,11 @@ end
 
 local function evaluate()
   local now = time_now(ARGV[1])
-  local epoch = tonumber(ARGV[2])
+  local epoch, epoch_before = tonumber(ARGV[2]), nil
+  if not epoch and ARGV[2] ~= '' then
+    epoch, epoch_before = string.match(ARGV[2], '^(%d+) (%d+)$')
+    epoch, epoch_before = tonumber(epoch), tonumber(epoch_before)
+  end
   local key = 1
   if epoch then
     load_notes(KEYS[1], epoch)
@@ -177,9 +195,10 @@ local function evaluate()
   end
   position = asks
   if takes_over then
+    local is_older = epoch_before and notes.epoch < epoch_before
     notes.epoch = epoch
     if #before > 0 then
-      move(parts, before, now)
+      move(parts, before, now, is_older)
     end
   end
   local reply = { text(now) }

@@ -2,7 +2,11 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** A table that lets something happen right before or after its next debit, as another thread would. */
 final class InterposedTable extends KeyTable {
@@ -107,5 +111,36 @@ final class InterposedTable extends KeyTable {
     @Override
     int size() {
         return table.size();
+    }
+
+    @Override
+    List<Spending> spent(String key, long at) {
+        return table.spent(key, at);
+    }
+
+    @Override
+    @Nullable
+    Inheritance inheritance() {
+        return table.inheritance();
+    }
+
+    @Override
+    void forEachKey(Consumer<String> action) {
+        table.forEachKey(action);
+    }
+
+    @Override
+    boolean isOverflowing() {
+        return table.isOverflowing();
+    }
+
+    @Override
+    boolean adopt(String key, long now) {
+        return table.adopt(key, now);
+    }
+
+    @Override
+    void forgetInheritance() {
+        table.forgetInheritance();
     }
 }

@@ -232,6 +232,11 @@ final class HandLimiter implements RateLimiter {
     }
 
     @Override
+    public Mono<Void> changePolicy(RateLimitPolicy policy) {
+        throw new UnsupportedOperationException("changePolicy");
+    }
+
+    @Override
     public RateLimitPolicy policy() {
         return policy;
     }

@@ -1,4 +1,4 @@
-package io.github.reactorratelimit.redis;
+package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.CompositePolicy;
 import io.github.reactorratelimit.ConcurrencyLimit;
@@ -13,11 +13,12 @@ import java.math.BigInteger;
 import java.time.Duration;
 
 /** How long a key remembers a debit at most: after that nothing is spent any more. Rounded up, slots ahead aside. */
-final class RecoveryTime {
+public final class RecoveryTime {
 
     private RecoveryTime() {}
 
-    static Duration of(RateLimitPolicy policy) {
+    /** For a policy. */
+    public static Duration of(RateLimitPolicy policy) {
         if (policy instanceof TokenBucket bucket) {
             return fill(bucket.capacity(), bucket.refill(), bucket.period()).plus(bucket.period());
         }

@@ -1,0 +1,65 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimitPolicy;
+import java.util.LinkedHashSet;
+import java.util.Set;
+
+/**
+ * Which policy rules the keys that have none of their own. Told apart by identity: a policy may rule again.
+ *
+ * <p>Whoever names a policy that ruled before means the one that rules now: a stream that began then, a request that was under
+ * way. Where no key has a policy of its own, every name means it. Where some have, the last {@value #MOST_PAST} are
+ * remembered.
+ */
+final class Reign {
+
+    static final int MOST_PAST = 1_000;
+
+    final RateLimitPolicy policy;
+    final KeyTable table;
+    private final boolean rulesAll;
+
+    /** When it began to rule again, if it had ruled before. */
+    private final long returnedAt;
+
+    /** Policies that ruled before, the oldest first. */
+    private final Set<RateLimitPolicy> past;
+
+    private Reign(
+            RateLimitPolicy policy, KeyTable table, boolean rulesAll, long returnedAt, Set<RateLimitPolicy> past) {
+        this.rulesAll = rulesAll;
+        this.policy = policy;
+        this.table = table;
+        this.returnedAt = returnedAt;
+        this.past = past;
+    }
+
+    /** @param rulesAll whether no key has a policy of its own */
+    static Reign first(RateLimitPolicy policy, KeyTable table, boolean rulesAll) {
+        return new Reign(policy, table, rulesAll, Long.MIN_VALUE, Set.of());
+    }
+
+    Reign next(RateLimitPolicy to, KeyTable with, long now) {
+        Set<RateLimitPolicy> before = new LinkedHashSet<>(past);
+        before.add(policy);
+        boolean mayReturn = before.remove(to) || past.size() == MOST_PAST;
+        if (before.size() > MOST_PAST) {
+            before.remove(before.iterator().next());
+        }
+        return new Reign(to, with, rulesAll, mayReturn ? now : Long.MIN_VALUE, before);
+    }
+
+    /** Whether what was taken under a policy then was carried over to another since: permits in flight never are. */
+    boolean hasCarriedOver(RateLimitPolicy taken, long takenAt) {
+        if (policy instanceof ConcurrencyLimit) {
+            return false;
+        }
+        return taken.equals(policy) ? takenAt <= returnedAt : isMeantBy(taken);
+    }
+
+    /** Whether this policy rules where {@code named} is asked for. */
+    boolean isMeantBy(RateLimitPolicy named) {
+        return rulesAll || named.equals(policy) || past.contains(named);
+    }
+}

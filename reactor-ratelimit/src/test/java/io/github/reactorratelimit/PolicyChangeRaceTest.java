@@ -1,0 +1,67 @@
+package io.github.reactorratelimit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.testing.Race;
+import io.github.reactorratelimit.testing.Seeds;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** A policy that changes while several threads ask, with a clock that stands still: nobody gets more than the newer one has left. */
+class PolicyChangeRaceTest {
+
+    private static final Duration LONG = Duration.ofDays(100);
+    private static final int BATCH = 500;
+    private static final int BATCHES = Boolean.getBoolean("ratelimit.tests.full") ? 200 : 20;
+
+    /** Each capacity is above the one before, so that nothing that was spent is cut off. */
+    static List<List<RateLimitPolicy>> changes() {
+        return List.of(
+                List.of(TokenBucket.of(4, LONG), TokenBucket.of(5, LONG), TokenBucket.of(6, LONG)),
+                List.of(FixedWindow.of(4, LONG), TokenBucket.of(5, LONG), FixedWindow.of(6, LONG)),
+                List.of(SlidingWindowLog.of(4, LONG), Gcra.of(5, LONG), SlidingWindowLog.of(6, LONG)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void debitsAgainstTwoChangesGrantNoMoreThanTheLastOneAllows(List<RateLimitPolicy> policies) {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiter[] limiters = new RateLimiter[BATCH];
+        AtomicIntegerArray granted = new AtomicIntegerArray(BATCH);
+        try (Race race = new Race(BATCH, Seeds.next())) {
+            for (int batch = 0; batch < BATCHES; batch++) {
+                for (int i = 0; i < BATCH; i++) {
+                    limiters[i] =
+                            RateLimiter.builder(policies.get(0)).scheduler(time).build();
+                    granted.set(i, 0);
+                }
+                race.run(i -> granted.addAndGet(i, asked(limiters[i], 3)), i -> {
+                    change(limiters[i], policies.get(1));
+                    granted.addAndGet(i, asked(limiters[i], 1));
+                    change(limiters[i], policies.get(2));
+                });
+                for (int i = 0; i < BATCH; i++) {
+                    int all = granted.get(i) + asked(limiters[i], 8);
+                    assertThat(all).isBetween(3, 6);
+                }
+            }
+        }
+        time.dispose();
+    }
+
+    private static int asked(RateLimiter limiter, int times) {
+        int granted = 0;
+        for (int i = 0; i < times; i++) {
+            granted += limiter.tryAcquireNow("k", 1) ? 1 : 0;
+        }
+        return granted;
+    }
+
+    private static void change(RateLimiter limiter, RateLimitPolicy policy) {
+        limiter.changePolicy(policy).toFuture().join();
+    }
+}

@@ -1,0 +1,174 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofDays;
+import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.Policies;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.test.StepVerifier;
+
+/** Policies that one process changes and all follow; a process is a store of its own here. */
+@ExtendWith(RedisExtension.class)
+class SharedPolicyChangeTest {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+    private static final String KEY = "k";
+
+    private final Standalone redis;
+    private final String name = "change-" + UUID.randomUUID();
+    private final List<RateLimiter> limiters = new ArrayList<>();
+    private final List<RedisStore> stores = new ArrayList<>();
+
+    SharedPolicyChangeTest(Standalone redis) {
+        this.redis = redis;
+    }
+
+    @AfterEach
+    void close() {
+        Flux.fromIterable(limiters).flatMap(RateLimiter::close).blockLast(PATIENCE);
+        Flux.fromIterable(stores).flatMap(RedisStore::close).blockLast(PATIENCE);
+    }
+
+    private RateLimiter process(RateLimitPolicy policy) {
+        RedisStore store = RedisStore.connect(redis.uri())
+                .block(PATIENCE)
+                .withoutSelfTest()
+                .withDeadline(PATIENCE);
+        stores.add(store);
+        RateLimiter limiter =
+                RateLimiter.builder(policy).name(name).store(store).build();
+        limiters.add(limiter);
+        return limiter;
+    }
+
+    private static Decision take(RateLimiter limiter, long permits) {
+        return limiter.tryAcquire(KEY, permits).block(PATIENCE);
+    }
+
+    private static Decision look(RateLimiter limiter) {
+        return limiter.peek(KEY).block(PATIENCE);
+    }
+
+    private static void change(RateLimiter limiter, RateLimitPolicy policy) {
+        limiter.changePolicy(policy).block(PATIENCE);
+    }
+
+    @Test
+    void whatWasSpentIsKeptAndAllProcessesFollow() {
+        RateLimiter one = process(TokenBucket.perHour(10));
+        RateLimiter other = process(TokenBucket.perHour(10));
+        take(one, 3);
+        take(other, 4);
+        change(one, TokenBucket.perHour(30));
+        assertThat(look(one).remaining()).isEqualTo(23);
+        assertThat(one.policy()).isEqualTo(TokenBucket.perHour(30));
+        Await.until("the process follows", () -> other.policy().equals(TokenBucket.perHour(30)));
+        Decision followed = take(other, 20);
+        assertThat(followed.limit()).isEqualTo(30);
+        assertThat(followed.remaining()).isEqualTo(3);
+    }
+
+    @Test
+    void processThatFollowsRefusesByTheNewCapacity() {
+        RateLimiter one = process(TokenBucket.perHour(10));
+        RateLimiter other = process(TokenBucket.perHour(10));
+        change(one, TokenBucket.perHour(30));
+        Await.until("the process follows", () -> other.policy().capacity() == 30);
+        assertThat(take(other, 25).allowed()).isTrue();
+        change(other, TokenBucket.perHour(5));
+        Await.until("the process follows", () -> one.policy().capacity() == 5);
+        StepVerifier.create(one.tryAcquire(KEY, 6))
+                .expectError(PermitsExceedCapacityException.class)
+                .verify(PATIENCE);
+    }
+
+    @Test
+    void changesMadeAtTheSameTimeBothHappenOneAfterTheOther() {
+        RateLimiter one = process(TokenBucket.perHour(100));
+        RateLimiter other = process(TokenBucket.perHour(100));
+        take(one, 40);
+        Mono.when(one.changePolicy(TokenBucket.perHour(60)), other.changePolicy(TokenBucket.perHour(70)))
+                .block(PATIENCE);
+        Await.until("the process follows", () -> one.policy().equals(other.policy()));
+        assertThat(one.policy().capacity()).isIn(60L, 70L);
+        assertThat(look(one).remaining()).isLessThanOrEqualTo(one.policy().capacity() - 40);
+    }
+
+    @Test
+    void keyThatWasNotUsedDuringOneOfTwoChangesIsNotLetInAfresh() {
+        RateLimiter one = process(TokenBucket.perHour(10));
+        take(one, 10);
+        change(one, TokenBucket.perHour(20));
+        change(one, TokenBucket.perHour(30));
+        assertThat(take(one, 1).allowed()).isFalse();
+        assertThat(one.tryAcquire("never seen", 30).block(PATIENCE).allowed()).isTrue();
+    }
+
+    @Test
+    void eachPartOfACompositeIsChargedWithAsMuchAsWasSpent() {
+        RateLimiter one = process(Policies.all(TokenBucket.of(10, ofDays(1)), TokenBucket.of(1000, ofDays(300))));
+        take(one, 10);
+        one.reset("other").block(PATIENCE);
+        change(one, Policies.all(TokenBucket.of(5, ofMillis(1)), TokenBucket.of(12, ofDays(300))));
+        Await.until("the small part has recovered", () -> take(one, 2).allowed());
+        Decision denied = take(one, 1);
+        assertThat(denied.allowed()).isFalse();
+        assertThat(denied.policy()).isEqualTo(TokenBucket.of(12, ofDays(300)));
+    }
+
+    @Test
+    void waitersOfAllProcessesAreTimedAnew() {
+        RateLimiter one = process(TokenBucket.perHour(1));
+        RateLimiter other = process(TokenBucket.perHour(1));
+        take(one, 1);
+        CompletableFuture<Decision> here = one.acquire(KEY, 1, ofDays(1)).toFuture();
+        look(one);
+        CompletableFuture<Decision> there = other.acquire(KEY, 1, ofDays(1)).toFuture();
+        look(other);
+        change(one, TokenBucket.of(1, ofMillis(20)));
+        Mono.when(Mono.fromFuture(here), Mono.fromFuture(there)).block(PATIENCE);
+        assertThat(here.join().allowed()).isTrue();
+        assertThat(there.join().allowed()).isTrue();
+    }
+
+    @Test
+    void waitersWhoseTurnComesTooLateNowAreDenied() {
+        RateLimiter one = process(TokenBucket.of(1, ofHours(1)));
+        take(one, 1);
+        CompletableFuture<Decision> waiting = one.acquire(KEY, 1, ofHours(2)).toFuture();
+        look(one);
+        change(one, TokenBucket.of(1, ofDays(10)));
+        assertThat(Mono.fromFuture(waiting).block(PATIENCE).allowed()).isFalse();
+    }
+
+    @Test
+    void processThatIsStartedLaterFollowsToo() {
+        RateLimiter one = process(TokenBucket.perHour(10));
+        take(one, 4);
+        change(one, TokenBucket.perHour(8));
+        RateLimiter late = process(TokenBucket.perHour(10));
+        assertThat(look(late).remaining()).isEqualTo(4);
+        assertThat(take(late, 4).remaining()).isZero();
+        assertThat(take(late, 1).allowed()).isFalse();
+    }
+}
