@@ -95,6 +95,8 @@ class ImportsTest {
                             "LongAlgorithm",
                             "Projection",
                             "Reading",
+                            "RecoveryTime",
+                            "Spending",
                             "Tick"));
 
     @TestFactory
