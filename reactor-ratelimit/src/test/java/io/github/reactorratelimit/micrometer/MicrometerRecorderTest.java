@@ -123,6 +123,10 @@ class MicrometerRecorderTest {
                         "ratelimit.decisions [limiter, outcome]",
                         "ratelimit.permits.taken [limiter]",
                         "ratelimit.permits.refunded [limiter]",
+                        "ratelimit.reservations [limiter, outcome]",
+                        "ratelimit.permits.settled [limiter]",
+                        "ratelimit.permits.uncharged [limiter]",
+                        "ratelimit.permits.lost [limiter]",
                         "ratelimit.waits [limiter, outcome]",
                         "ratelimit.waiters [limiter]",
                         "ratelimit.degraded [limiter, mode]");
