@@ -6,11 +6,10 @@ import reactor.core.publisher.Mono;
 
 /**
  * A reservation until it is settled. One word says how many permits were charged or are about to be, and whoever moves it
- * owns the difference: so each permit is charged or given back by one of them, once. {@link #SETTLED} is its last value.
+ * owns the difference: so each permit is charged or given back by one of them, once. Its last value is below 0, and says by what
+ * it was settled.
  */
 final class OpenReservation implements Reservation {
-
-    private static final long SETTLED = -1;
 
     private final Settling settling;
     private final String key;
@@ -18,9 +17,6 @@ final class OpenReservation implements Reservation {
     private final Decision decision;
     private final AtomicLong charged;
     private final AtomicLong uncharged = new AtomicLong();
-
-    /** What the first call said; written once by whoever settles. */
-    private volatile @Nullable Long settledBy;
 
     /** @param policy the policy the key had when it was asked for */
     OpenReservation(Settling settling, String key, RateLimitPolicy policy, Decision decision) {
@@ -40,8 +36,8 @@ final class OpenReservation implements Reservation {
     public Mono<Void> accrue(long soFar) {
         Checks.notNegative("soFar", soFar);
         return Mono.defer(() -> {
-            long before = charged.getAndUpdate(seen -> seen == SETTLED ? SETTLED : Math.max(seen, soFar));
-            return before == SETTLED || soFar <= before ? Mono.empty() : charge(soFar - before);
+            long before = charged.getAndUpdate(seen -> isSettled(seen) ? seen : Math.max(seen, soFar));
+            return isSettled(before) || soFar <= before ? Mono.empty() : charge(soFar - before);
         });
     }
 
@@ -49,16 +45,29 @@ final class OpenReservation implements Reservation {
     public Mono<Settlement> settle(long actual) {
         Checks.notNegative("actual", actual);
         return Mono.defer(() -> {
-            long before = charged.getAndSet(SETTLED);
-            if (before == SETTLED) {
-                return Mono.fromSupplier(() -> settlement(actual, true));
+            long before = charged.getAndUpdate(seen -> isSettled(seen) ? seen : settledBy(spent(seen, actual)));
+            if (isSettled(before)) {
+                return Mono.fromSupplier(() -> settlement(settledBy(before), true));
             }
-            long spent = before > estimate() ? Math.max(actual, before) : actual;
-            settledBy = spent;
+            long spent = spent(before, actual);
             settling.recorder().settled(estimate(), spent);
             Debit debit = decision.debit().filter(Debit::claim).orElse(null);
             return correct(debit, before, spent).then(Mono.fromSupplier(() -> settlement(spent, false)));
         });
+    }
+
+    private static boolean isSettled(long word) {
+        return word < 0;
+    }
+
+    /** The word of a number and the number of a word. */
+    private static long settledBy(long permits) {
+        return -1 - permits;
+    }
+
+    /** What has accrued beyond the estimate is spent. */
+    private long spent(long before, long actual) {
+        return before > estimate() ? Math.max(actual, before) : actual;
     }
 
     /** @param debit null if nothing was taken from the store, or all was given back */
@@ -75,13 +84,12 @@ final class OpenReservation implements Reservation {
                 .then();
     }
 
-    private Settlement settlement(long said, boolean repeated) {
-        Long first = settledBy;
-        return new Settlement(estimate(), first == null ? said : first, uncharged.get(), repeated);
+    private Settlement settlement(long spent, boolean repeated) {
+        return new Settlement(estimate(), spent, uncharged.get(), repeated);
     }
 
     @Override
     public String toString() {
-        return "Reservation of " + estimate() + (charged.get() == SETTLED ? ", settled" : "");
+        return "Reservation of " + estimate() + (isSettled(charged.get()) ? ", settled" : "");
     }
 }

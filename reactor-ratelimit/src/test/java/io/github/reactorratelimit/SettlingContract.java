@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -38,6 +39,11 @@ public abstract class SettlingContract {
     /** The store under test. */
     protected abstract RateLimitStore store();
 
+    /** For limiters that count together, and know at once what the others did. */
+    protected RateLimitStore sharedStore() {
+        return store();
+    }
+
     /** How many limiters of one name count together. */
     protected int instances() {
         return 1;
@@ -53,15 +59,19 @@ public abstract class SettlingContract {
     }
 
     private RateLimiter limiter(RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> options) {
-        return limiters(1, policy, options).get(0);
+        return limiters(1, policy, this::store, options).get(0);
     }
 
-    private List<RateLimiter> limiters(int count, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> options) {
+    private List<RateLimiter> limiters(
+            int count,
+            RateLimitPolicy policy,
+            Supplier<RateLimitStore> stores,
+            UnaryOperator<RateLimiterBuilder> options) {
         assumeTrue(holds(policy), () -> "the store refuses " + policy);
         String name = "settling-" + UUID.randomUUID();
         List<RateLimiter> limiters = Stream.generate(() -> options.apply(
                                 RateLimiter.builder(policy).name(name).recorder(ledger))
-                        .store(store())
+                        .store(stores.get())
                         .build())
                 .limit(count)
                 .toList();
@@ -254,7 +264,7 @@ public abstract class SettlingContract {
                 Gcra.of(100, ofDays(366)),
                 FixedWindow.of(100, ofDays(366)).fromFirstRequest(),
                 SlidingWindowLog.of(100, ofDays(366)),
-                SlidingWindowCounter.of(100, ofDays(366)),
+                SlidingWindowCounter.of(100, ofDays(60)),
                 Policies.all(
                         FixedWindow.of(100, ofDays(366)).fromFirstRequest(), SlidingWindowLog.of(120, ofDays(366))));
     }
@@ -263,7 +273,7 @@ public abstract class SettlingContract {
     @MethodSource("policiesOfHundred")
     void whatIsSpentIsTheSumOfWhatWasSettledInARandomTrace(RateLimitPolicy policy) {
         SplittableRandom random = new SplittableRandom(Seeds.of("trace of " + policy));
-        List<RateLimiter> limiters = limiters(instances(), policy, builder -> builder);
+        List<RateLimiter> limiters = limiters(instances(), policy, this::sharedStore, builder -> builder);
         SettlingTrace trace = new SettlingTrace(limiters, key, random);
         for (int step = 0; step < TRACE_STEPS; step++) {
             trace.step();

@@ -91,6 +91,7 @@ class LocalStreamLedgerTest extends StreamLedgerContract {
             assertThat(ledger.settled()).isLessThanOrEqualTo(given + 50);
         }
         assertThat(ledger.uncharged()).isZero();
-        assertThat(ledger.settled()).isGreaterThan(100 * (busy.toSeconds() - 4));
+        // What is given back later than it was taken is less by what may have been refilled meanwhile.
+        assertThat(ledger.settled()).isGreaterThan(80 * busy.toSeconds());
     }
 }

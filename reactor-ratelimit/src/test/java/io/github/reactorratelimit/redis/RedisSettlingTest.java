@@ -26,6 +26,12 @@ class RedisSettlingTest extends SettlingContract {
         return RedisStore.of(connection).withDeadline(ofSeconds(10)).withoutDenialCache();
     }
 
+    /** A denial is remembered until a signal comes; the trace does not wait for that. */
+    @Override
+    protected RateLimitStore sharedStore() {
+        return RedisStore.of(connection).withDeadline(ofSeconds(10)).withoutDenialCache();
+    }
+
     @Override
     protected int instances() {
         return 2;
