@@ -231,8 +231,8 @@ class StripedTableTest {
     void keyThatBecomesHotInTheMiddleOfAnOverdraftIsChargedOnce() {
         now = LATER;
         inner.beforeDebit(this::openedAgesAgo);
-        assertThat(table.overdraw(KEY, now, 5, BURST)).isZero();
-        assertThat(remaining()).isEqualTo(BURST - 5);
+        assertThat(table.overdraw(KEY, now, 5 * RESERVE, BURST)).isZero();
+        assertThat(remaining()).isEqualTo(BURST - 5 * RESERVE);
     }
 
     @Test
