@@ -196,7 +196,7 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
-        RateLimitPolicy own = settings.policy();
+        RateLimitPolicy own = rule.policy;
         if (resolver == null) {
             Settling.requireSettles(own);
         }

@@ -246,4 +246,114 @@ class PolicyChangeTest {
         assertThat(remaining(limiter, "vip")).isEqualTo(400);
         assertThat(remaining(limiter, "k")).isEqualTo(26);
     }
+
+    @Test
+    void waiterOfAKeyWithoutRoomLeavesWhenWhatItSpentHasRecovered() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(100, ofHours(1)))
+                .scheduler(time)
+                .store(LocalStore.withMaxKeys(2))
+                .build();
+        List.of("a", "b", "k", "k").forEach(key -> now(limiter.tryAcquire(key)));
+        change(limiter, TokenBucket.of(101, ofHours(1)));
+        List.of("a", "b").forEach(key -> now(limiter.tryAcquire(key)));
+        assertThat(now(limiter.peek("k")).allowed()).isFalse();
+        wait(limiter, "waiter", 1, ofHours(1));
+        time.advanceTimeBy(ofSeconds(120));
+        assertThat(events).hasSize(1).allMatch(event -> event.startsWith("waiter left at "));
+    }
+
+    @Test
+    void manyChangesWhileKeysShareCellsKeepOnlySomeOfTheOldTables() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(10, ofDays(1)))
+                .scheduler(time)
+                .store(LocalStore.withMaxKeys(1))
+                .build();
+        List<String> keys = IntStream.range(0, 6).mapToObj(i -> "k" + i).toList();
+        keys.forEach(key -> now(limiter.tryAcquire(key, 10)));
+        for (int i = 0; i < 5_000; i++) {
+            change(limiter, TokenBucket.of(10 + i % 2, ofDays(1)));
+        }
+        keys.forEach(key -> assertThat(now(limiter.tryAcquire(key, 10)).allowed()).isFalse());
+        time.advanceTimeBy(ofDays(1));
+        keys.forEach(key -> assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue());
+    }
+
+    @Test
+    void policyThatKeysAreLookedUpWithIsNeverTakenForOneOfTheirOwn() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(1_000, ofHours(1)))
+                .scheduler(time)
+                .policyPerKey(key -> Mono.empty(), ofMillis(1))
+                .build();
+        for (int i = 0; i < 1_200; i++) {
+            change(limiter, TokenBucket.of(2_000 + i, ofHours(1)));
+        }
+        change(limiter, TokenBucket.of(1, ofHours(1)));
+        time.advanceTimeBy(ofSeconds(1));
+        assertThat(now(limiter.tryAcquire("k")).allowed()).isTrue();
+        assertThat(now(limiter.tryAcquire("k")).allowed()).isFalse();
+    }
+
+    @Test
+    void debtsAreKept() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(10, ofHours(1)))
+                .scheduler(time)
+                .maxDebt(1_000)
+                .build();
+        now(now(limiter.reserve("k", 1)).settle(500));
+        change(limiter, TokenBucket.of(1_000, ofHours(1)));
+        assertThat(remaining(limiter, "k")).isEqualTo(500);
+    }
+
+    @Test
+    void resetOfOneKeyLeavesOthersWhatTheySpent() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(10, ofSeconds(10)))
+                .scheduler(time)
+                .store(LocalStore.withMaxKeys(2))
+                .build();
+        now(limiter.tryAcquire("k", 10));
+        now(limiter.tryAcquire("l"));
+        now(limiter.tryAcquire("x"));
+        change(limiter, TokenBucket.of(10, ofDays(1)));
+        time.advanceTimeBy(ofSeconds(60));
+        IntStream.range(0, 5).forEach(i -> limiter.reset("x").toFuture().join());
+        assertThat(remaining(limiter, "k")).isZero();
+        assertThat(remaining(limiter, "x")).isEqualTo(10);
+    }
+
+    @Test
+    void keyThatWasAskedForVeryOftenAndThenNotInheritsWhatItOwesAtTheChange() {
+        RateLimiter limiter = limiter(TokenBucket.of(1_000_000, ofSeconds(1)));
+        for (int i = 0; i < 2_000_000; i++) {
+            limiter.tryAcquireNow("k", 1);
+            if (i % 100 == 0) {
+                time.advanceTimeBy(Duration.ofNanos(7_001));
+            }
+        }
+        time.advanceTimeBy(ofHours(1));
+        change(limiter, TokenBucket.of(1_000, ofSeconds(1)).withBurst(1_000_000));
+        time.advanceTimeBy(ofSeconds(10));
+        assertThat(remaining(limiter, "k")).isGreaterThan(990_000);
+    }
+
+    @Test
+    void whatWasAssembledBeforeIsRefusedIfItCanNeverBeHadAfterwards() {
+        RateLimiter limiter = limiter(TokenBucket.of(10_000_000, ofSeconds(1)));
+        Mono<Decision> kept = limiter.tryAcquire("k", 1_100_000);
+        PermitRun run = limiter.run("k", 1_100_000);
+        assertThat(run.tryNext(1)).isTrue();
+        run.end();
+        change(limiter, TokenBucket.of(10, ofDays(1)));
+        assertThatThrownBy(() -> now(kept)).hasCauseInstanceOf(PermitsExceedCapacityException.class);
+        assertThat(run.tryNext(1)).isFalse();
+    }
+
+    @Test
+    void reservationsFollowThePolicyThatRules() {
+        RateLimiter limiter = limiter(LeakyBucket.of(10, ofSeconds(1)).withQueue(10));
+        change(limiter, TokenBucket.of(10, ofHours(1)));
+        now(now(limiter.reserve("k", 4)).settle(2));
+        assertThat(remaining(limiter, "k")).isEqualTo(8);
+        change(limiter, LeakyBucket.of(10, ofSeconds(1)).withQueue(10));
+        assertThatThrownBy(() -> limiter.reserve("k", 4)).isInstanceOf(IllegalStateException.class);
+    }
 }

@@ -90,9 +90,11 @@ public interface Algorithm<S> {
         return state;
     }
 
-    /** What is spent at {@code now} under this policy, or under each part of it. */
+    /** What is spent at {@code now} under this policy, or under each part of it, debts included. */
     default List<Spending> spent(S state, long now) {
-        return List.of(new Spending(policy(), limit() - remaining(state, now)));
+        long anyDebt = Long.MAX_VALUE / 4;
+        long withDebts = chargeable(fresh(), now, anyDebt) - chargeable(state, now, anyDebt);
+        return List.of(new Spending(policy(), Math.max(withDebts, limit() - remaining(state, now))));
     }
 
     /** The state with what was spent under another policy at {@code at}, capped at what is there. */

@@ -22,7 +22,7 @@ public record Spending(RateLimitPolicy policy, long permits) {
      * What of that a key begins with under {@code heir}: what was spent under a policy of the same kind and period; where
      * there is none, the most that was spent under any, so that nothing is forgotten.
      */
-    static long under(RateLimitPolicy heir, List<Spending> spent) {
+    public static long under(RateLimitPolicy heir, List<Spending> spent) {
         List<Spending> alike =
                 spent.stream().filter(each -> isAlike(each.policy, heir)).toList();
         return (alike.isEmpty() ? spent : alike)

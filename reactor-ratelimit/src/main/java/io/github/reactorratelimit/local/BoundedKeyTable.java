@@ -76,6 +76,7 @@ final class BoundedKeyTable extends KeyTable {
     private final ResetTimes resets = new ResetTimes();
 
     private volatile @Nullable Inheritance inheritance;
+    private volatile boolean frozen;
 
     BoundedKeyTable(
             Cell pristine,
@@ -158,10 +159,9 @@ final class BoundedKeyTable extends KeyTable {
     private Reading debitOverflow(String key, long at, long permits) {
         Cell shared = overflow.get(key);
         long from = forgetting.notBefore(at);
-        Cell owed = owing(pristine, key);
-        if (!owed.isRefilled(from)) {
-            Reading reading = owed.read(from, 1);
-            return Cell.since(at, from, owed.read(from, reading.limit()));
+        Reading turnedAway = turnedAway(key, from);
+        if (turnedAway != null) {
+            return Cell.since(at, from, turnedAway);
         }
         Reading reading = Objects.requireNonNull(shared.debit(from, permits), "overflow cells never die");
         if (reading.allowed()) {
@@ -240,7 +240,7 @@ final class BoundedKeyTable extends KeyTable {
     private @Nullable Cell ownToReset(String key, long now) {
         Inheritance left = inheritance;
         if (left != null) {
-            left.forget(key, now);
+            left.forget(key);
         }
         Cell own = own(key);
         return own == null && ancestor(key) != pristine ? enter(key, now) : own;
@@ -253,7 +253,8 @@ final class BoundedKeyTable extends KeyTable {
             return own.read(now, permits);
         }
         long from = forgetting.notBefore(now);
-        return Cell.since(now, from, ancestor(key).read(from, permits));
+        Reading turnedAway = slots.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(now, from, turnedAway == null ? ancestor(key).read(from, permits) : turnedAway);
     }
 
     @Override
@@ -263,7 +264,9 @@ final class BoundedKeyTable extends KeyTable {
             return own.waitTicks(at, permits);
         }
         long from = forgetting.notBefore(at);
-        return Cell.since(at, from, ancestor(key).waitTicks(from, permits));
+        Reading turnedAway = slots.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(
+                at, from, turnedAway == null ? ancestor(key).waitTicks(from, permits) : turnedAway.waitTicks());
     }
 
     @Override
@@ -309,7 +312,7 @@ final class BoundedKeyTable extends KeyTable {
                 slots.replace(key, slot, new Entering());
             } else if (slots.hasRoom()) {
                 slots.add(key, new Entering());
-            } else if (swept) {
+            } else if (swept || frozen) {
                 return null;
             } else {
                 sweeper.sweep(now);
@@ -335,6 +338,14 @@ final class BoundedKeyTable extends KeyTable {
     private Cell ancestor(String key) {
         Cell shared = overflow.peek(key);
         return owing(shared == null || shared.isRefilled(forgetting.horizon()) ? pristine : shared, key);
+    }
+
+    /** The denial of a key that finds no room until it has recovered what it inherits; null if there is nothing left of that. */
+    private @Nullable Reading turnedAway(String key, long from) {
+        Cell owed = owing(pristine, key);
+        return owed == pristine || owed.isRefilled(from)
+                ? null
+                : owed.read(from, owed.read(from, 1).limit());
     }
 
     /** A cell that owes what the key inherits too. */
@@ -378,7 +389,12 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    void forgetInheritance() {
-        inheritance = null;
+    void inherit(@Nullable Inheritance from) {
+        inheritance = from;
+    }
+
+    @Override
+    void freeze() {
+        frozen = true;
     }
 }

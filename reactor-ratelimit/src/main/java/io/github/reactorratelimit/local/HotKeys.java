@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.local;
 
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Consumer;
 
 /**
  * The places for the hot keys of a table: each key has one of them, several keys may have the same. What
@@ -30,6 +31,12 @@ final class HotKeys {
     /** What is in the key's place: perhaps another key, perhaps one that is hot no longer. */
     HotKey at(String key) {
         return places.get(place(key));
+    }
+
+    void forEach(Consumer<HotKey> action) {
+        for (int place = 0; place < PLACES; place++) {
+            action.accept(places.get(place));
+        }
     }
 
     boolean replace(HotKey seen, HotKey opening) {

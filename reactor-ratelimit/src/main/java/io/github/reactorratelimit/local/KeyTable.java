@@ -226,6 +226,12 @@ abstract class KeyTable {
     /** Lets a key enter before it is asked for; false if there is no room. */
     abstract boolean adopt(String key, long now);
 
-    /** Every key that had anything to inherit was {@linkplain #adopt adopted}. */
-    abstract void forgetInheritance();
+    /** Keys that enter from now on begin with this, or afresh if null. */
+    abstract void inherit(@Nullable Inheritance inheritance);
+
+    /**
+     * Another table takes over: nothing is forgotten here any more, because what was spent counts there as of the
+     * change, though it would have recovered here.
+     */
+    abstract void freeze();
 }

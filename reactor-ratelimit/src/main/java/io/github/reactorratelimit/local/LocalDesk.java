@@ -59,20 +59,26 @@ final class LocalDesk implements Desk {
 
     @Override
     public long waitNanos(long at, long permits) {
-        return table().waitTicks(key, at, permits);
+        Reign seen = state.reign();
+        return permits > seen.ruling(policy).capacity()
+                ? Algorithm.UNKNOWN
+                : state.table(seen, policy).waitTicks(key, at, permits);
     }
 
     @Override
     public Decision debit(long at, long permits) {
-        KeyTable table = table();
-        Reading reading = table.debit(key, at, permits);
+        Reign seen = state.reign();
+        RateLimitPolicy ruling = seen.ruling(policy);
+        if (permits > ruling.capacity()) {
+            return deny(now(), permits, Algorithm.UNKNOWN);
+        }
+        Reading reading = state.table(seen, policy).debit(key, at, permits);
         if (!reading.allowed()) {
             return KeyTable.denial(reading, permits);
         }
         // Who was not seen by those who carried over what was spent pays again, under the policy that rules now.
-        return table == table()
-                ? Decision.allow(
-                        reading.policy(), KeyTable.quota(reading), new Debit(state, key, policy(), permits, at))
+        return state.reign() == seen
+                ? Decision.allow(reading.policy(), KeyTable.quota(reading), new Debit(state, key, ruling, permits, at))
                 : debit(at, permits);
     }
 

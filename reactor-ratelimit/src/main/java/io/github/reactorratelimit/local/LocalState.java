@@ -5,11 +5,12 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.PermitRun;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Verdict;
-import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.RecoveryTime;
+import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
@@ -62,7 +63,7 @@ final class LocalState implements LimiterState {
         return table(reign, policy);
     }
 
-    private KeyTable table(Reign current, RateLimitPolicy policy) {
+    KeyTable table(Reign current, RateLimitPolicy policy) {
         return policy == current.policy ? current.table : otherTable(current, policy);
     }
 
@@ -81,16 +82,28 @@ final class LocalState implements LimiterState {
         return otherTables.computeIfAbsent(policy, this::newTable);
     }
 
+    /** Whether these permits can never be had: they were asked for before the policy changed. */
+    private static boolean exceeds(Reign current, RateLimitPolicy named, long permits) {
+        return permits > current.ruling(named).capacity();
+    }
+
+    Reign reign() {
+        return reign;
+    }
+
     @Override
     public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
         if (!lines.isQuiet() && (lines.isClosed() || lines.hasWaiters(key))) {
             return false;
         }
         Reign seen = reign;
+        if (policy != seen.policy && exceeds(seen, policy, permits)) {
+            return false;
+        }
         KeyTable table = table(seen, policy);
         long pausedUntil = pauses.endOf(key);
         if (pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
-            return true;
+            return reign == seen || tryAcquireNow(key, policy, permits);
         }
         long now = clock.now();
         boolean taken = now >= pausedUntil && table.tryTake(key, now, permits);
@@ -104,10 +117,13 @@ final class LocalState implements LimiterState {
         }
         boolean inLine = !lines.isQuiet() && lines.hasWaiters(key);
         Reign seen = reign;
+        if (policy != seen.policy && exceeds(seen, policy, permits)) {
+            return Verdict.UNKNOWN;
+        }
         KeyTable table = table(seen, policy);
         long pausedUntil = pauses.endOf(key);
         if (!inLine && pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
-            return Verdict.TAKEN;
+            return reign == seen ? Verdict.TAKEN : decideNow(key, policy, permits);
         }
         long now = clock.now();
         if (inLine || now < pausedUntil) {
@@ -136,6 +152,9 @@ final class LocalState implements LimiterState {
             return 0;
         }
         Reign seen = reign;
+        if (policy != seen.policy && exceeds(seen, policy, permits * most)) {
+            return 0;
+        }
         long times = table(seen, policy).tryDebitUpTo(key, now, permits, most);
         return times == 0 || reign == seen ? times : tryAcquireUpTo(key, policy, permits, most, now);
     }
@@ -188,17 +207,25 @@ final class LocalState implements LimiterState {
         return changes.get();
     }
 
+    private Mono<Decision> neverAllowed(RateLimitPolicy policy, long permits) {
+        return Mono.error(new PermitsExceedCapacityException(permits, ruling(policy).capacity()));
+    }
+
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
         return Mono.defer(() -> {
             LocalDesk desk = new LocalDesk(this, key, policy);
-            return lines.atOnce(desk, () -> desk.evaluate(permits));
+            return exceeds(reign, policy, permits)
+                    ? neverAllowed(policy, permits)
+                    : lines.atOnce(desk, () -> desk.evaluate(permits));
         });
     }
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return Mono.defer(() -> lines.await(key, new LocalDesk(this, key, policy), permits, maxWaitNanos));
+        return Mono.defer(() -> exceeds(reign, policy, permits)
+                ? neverAllowed(policy, permits)
+                : lines.await(key, new LocalDesk(this, key, policy), permits, maxWaitNanos));
     }
 
     @Override
@@ -232,7 +259,11 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
         return doing(() -> {
-            table(policy).reset(key, clock::now);
+            Reign seen;
+            do {
+                seen = reign;
+                table(seen, policy).reset(key, clock::now);
+            } while (reign != seen);
             pauses.end(key);
             lines.replan(key, new LocalDesk(this, key, policy));
         });
@@ -287,9 +318,9 @@ final class LocalState implements LimiterState {
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return doing(() -> {
             long now = clock.now();
-            Reading spent = table(from).read(key, now, 1);
+            long spent = Spending.under(to, table(from).spent(key, now));
             table(from).reset(key, clock::now);
-            table(to).charge(key, now, spent.limit() - spent.remaining());
+            table(to).charge(key, now, spent);
             lines.replan(key, new LocalDesk(this, key, to));
         });
     }
@@ -301,8 +332,7 @@ final class LocalState implements LimiterState {
 
     @Override
     public RateLimitPolicy ruling(RateLimitPolicy policy) {
-        Reign current = reign;
-        return policy != current.policy && current.isMeantBy(policy) ? current.policy : policy;
+        return reign.ruling(policy);
     }
 
     @Override
@@ -314,10 +344,22 @@ final class LocalState implements LimiterState {
                 before = reign;
                 next = succeed(before, to);
             } while (!REIGN.compareAndSet(this, before, next));
-            ruledAnew.accept(next.policy);
+            if (before.table != next.table) {
+                before.table.freeze();
+            }
+            tellWhatRules();
             lines.replanAll();
             Succession.shorten(next.table, clock.now());
         });
+    }
+
+    /** Of several who tell at the same time the last one tells what rules. */
+    private void tellWhatRules() {
+        Reign told;
+        do {
+            told = reign;
+            ruledAnew.accept(told.policy);
+        } while (reign != told);
     }
 
     private Reign succeed(Reign before, RateLimitPolicy to) {
@@ -328,7 +370,7 @@ final class LocalState implements LimiterState {
         if (before.table.changeTo(to)) {
             return before.next(to, before.table, now);
         }
-        Inheritance left = new Inheritance(before.table, now, saturatedAdd(now, RecoveryTime.of(to)));
+        Inheritance left = new Inheritance(before.table, to, now, saturatedAdd(now, RecoveryTime.of(to)));
         return before.next(to, over(KeyTable.heir(to, clock.forAlgorithms(), maxKeys, left), to), now);
     }
 

@@ -68,6 +68,7 @@ final class LongKeyTable extends KeyTable {
     private final ResetTimes resets = new ResetTimes();
 
     private volatile @Nullable Inheritance inheritance;
+    private volatile boolean frozen;
 
     LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells, @Nullable Inheritance inheritance) {
         this.inheritance = inheritance;
@@ -148,7 +149,9 @@ final class LongKeyTable extends KeyTable {
 
     /** Allocates nothing either if the key is in the table, so that states on the move cost no garbage. */
     private long attemptAnywhere(String key, int hash, long at, long permits, long reserve) {
-        mover.move(at);
+        if (!frozen) {
+            mover.move(at);
+        }
         boolean left = false;
         for (Level level = levels.oldest(); level != null; level = level.next()) {
             int found = level.locate(key, hash, left);
@@ -206,9 +209,9 @@ final class LongKeyTable extends KeyTable {
 
     private Reading debitOverflow(String key, int hash, long at, long permits) {
         long from = forgetting.notBefore(at);
-        long owed = owed(key);
-        if (steps.resetTicks(owed, from) > 0) {
-            return Cell.since(at, from, shared.boxed().read(owed, from, steps.limit()));
+        Reading turnedAway = turnedAway(key, from);
+        if (turnedAway != null) {
+            return Cell.since(at, from, turnedAway);
         }
         Reading reading = Objects.requireNonNull(overflow.get(key).debit(from, permits), "overflow cells never die");
         if (reading.allowed()) {
@@ -285,11 +288,11 @@ final class LongKeyTable extends KeyTable {
     }
 
     private @Nullable SlotWord ownToReset(String key, int hash, long now) {
-        SlotWord own = own(key, hash);
         Inheritance left = inheritance;
         if (left != null) {
-            left.forget(key, now);
+            left.forget(key);
         }
+        SlotWord own = own(key, hash);
         return own == null && ancestor(key) != null ? enter(key, hash, now) : own;
     }
 
@@ -300,7 +303,9 @@ final class LongKeyTable extends KeyTable {
             return own.read(now, permits);
         }
         long from = forgetting.notBefore(now);
-        return Cell.since(now, from, shared.boxed().read(inherited(key), from, permits));
+        Reading turnedAway = places.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(
+                now, from, turnedAway == null ? shared.boxed().read(inherited(key), from, permits) : turnedAway);
     }
 
     @Override
@@ -310,7 +315,9 @@ final class LongKeyTable extends KeyTable {
             return own.waitTicks(at, permits);
         }
         long from = forgetting.notBefore(at);
-        return Cell.since(at, from, steps.waitTicks(inherited(key), from, permits));
+        Reading turnedAway = places.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(
+                at, from, turnedAway == null ? steps.waitTicks(inherited(key), from, permits) : turnedAway.waitTicks());
     }
 
     @Override
@@ -371,8 +378,10 @@ final class LongKeyTable extends KeyTable {
                 if (taken == null) {
                     return null;
                 }
-                mover.move(now);
-            } else if (swept) {
+                if (!frozen) {
+                    mover.move(now);
+                }
+            } else if (swept || frozen) {
                 return null;
             } else {
                 sweeper.sweep(now);
@@ -393,9 +402,13 @@ final class LongKeyTable extends KeyTable {
         return inheritance == null ? begun : owing(begun, key);
     }
 
-    /** What a key would owe that spent nothing since the change. */
-    private long owed(String key) {
-        return inheritance == null ? shared.fresh() : owing(shared.fresh(), key);
+    /** The denial of a key that finds no room until it has recovered what it inherits; null if there is nothing left of that. */
+    private @Nullable Reading turnedAway(String key, long from) {
+        if (inheritance == null) {
+            return null;
+        }
+        long owed = owing(shared.fresh(), key);
+        return steps.resetTicks(owed, from) == 0 ? null : shared.boxed().read(owed, from, steps.limit());
     }
 
     private long owing(long state, String key) {
@@ -438,8 +451,13 @@ final class LongKeyTable extends KeyTable {
     }
 
     @Override
-    void forgetInheritance() {
-        inheritance = null;
+    void inherit(@Nullable Inheritance from) {
+        inheritance = from;
+    }
+
+    @Override
+    void freeze() {
+        frozen = true;
     }
 
     /**

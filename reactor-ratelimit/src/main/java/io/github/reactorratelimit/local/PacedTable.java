@@ -186,7 +186,12 @@ final class PacedTable extends KeyTable {
     }
 
     @Override
-    void forgetInheritance() {
-        table.forgetInheritance();
+    void inherit(@Nullable Inheritance inheritance) {
+        table.inherit(inheritance);
+    }
+
+    @Override
+    void freeze() {
+        table.freeze();
     }
 }

@@ -45,7 +45,8 @@ final class Reign {
         before.add(policy);
         boolean mayReturn = before.remove(to) || past.size() == MOST_PAST;
         if (before.size() > MOST_PAST) {
-            before.remove(before.iterator().next());
+            // The first one is what keys without a policy of their own are looked up with.
+            before.stream().skip(1).findFirst().ifPresent(before::remove);
         }
         return new Reign(to, with, rulesAll, mayReturn ? now : Long.MIN_VALUE, before);
     }
@@ -56,6 +57,11 @@ final class Reign {
             return false;
         }
         return taken.equals(policy) ? takenAt <= returnedAt : isMeantBy(taken);
+    }
+
+    /** The policy that rules where {@code named} is asked for. */
+    RateLimitPolicy ruling(RateLimitPolicy named) {
+        return isMeantBy(named) ? policy : named;
     }
 
     /** Whether this policy rules where {@code named} is asked for. */

@@ -354,7 +354,6 @@ final class StripedTable extends KeyTable {
 
     @Override
     List<Spending> spent(String key, long at) {
-        cool(key);
         return table.spent(key, at);
     }
 
@@ -380,7 +379,13 @@ final class StripedTable extends KeyTable {
     }
 
     @Override
-    void forgetInheritance() {
-        table.forgetInheritance();
+    void inherit(@Nullable Inheritance inheritance) {
+        table.inherit(inheritance);
+    }
+
+    @Override
+    void freeze() {
+        hotKeys.forEach(this::close);
+        table.freeze();
     }
 }

@@ -140,7 +140,12 @@ final class InterposedTable extends KeyTable {
     }
 
     @Override
-    void forgetInheritance() {
-        table.forgetInheritance();
+    void inherit(@Nullable Inheritance inheritance) {
+        table.inherit(inheritance);
+    }
+
+    @Override
+    void freeze() {
+        table.freeze();
     }
 }
