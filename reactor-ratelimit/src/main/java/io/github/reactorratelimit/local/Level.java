@@ -59,8 +59,6 @@ final class Level {
     /** Long enough to lead out of a first window that colliding keys have filled. */
     private static final int SECOND_WINDOW = 4 * WINDOW;
 
-    private static final int INTS_PER_LINE = 32;
-
     private static final int FREE = 0;
     private static final int SEALED = 1;
     private static final Object NOBODY = new Object();
@@ -75,9 +73,6 @@ final class Level {
 
     /** Each XOR {@link #ENTERING}. */
     private final long[] states;
-
-    /** One slot that was in use lately, on a cache line of its own: it is written now and then. Races are harmless. */
-    private final int[] recent = new int[3 * INTS_PER_LINE];
 
     private final AtomicInteger taken = new AtomicInteger();
     private final AtomicReference<@Nullable Level> next = new AtomicReference<>();
@@ -117,20 +112,6 @@ final class Level {
 
     boolean swap(int slot, long seen, long to) {
         return STATES.compareAndSet(states, slot, seen ^ ENTERING, to ^ ENTERING);
-    }
-
-    /** A slot that was in use lately; {@link #isAt} tells whose. */
-    int recent() {
-        return recent[INTS_PER_LINE];
-    }
-
-    void setRecent(int slot) {
-        recent[INTS_PER_LINE] = slot;
-    }
-
-    /** Whether the slot is that of this very string. A slot is a key's for good, but a shadow's key is not to be seen yet. */
-    boolean isAt(int slot, String key) {
-        return keys[slot] == key && (hashes[slot] & 1) != 0;
     }
 
     /** The slot of a key where it usually is, {@link #OPEN} if that needs a {@linkplain #locate closer look}. */

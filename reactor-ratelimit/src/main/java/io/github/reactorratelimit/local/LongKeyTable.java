@@ -94,24 +94,10 @@ final class LongKeyTable extends KeyTable {
         return waitTicks;
     }
 
-    /** See {@link Level#find}. A limiter with one key, or one that is asked for all the time, need not hash it. */
-    private int find(Level level, String key, long at) {
-        int recent = level.recent();
-        return level.isAt(recent, key) ? recent : findByHash(level, key, at);
-    }
-
-    private int findByHash(Level level, String key, long at) {
-        int slot = level.find(key, levels.hash(key));
-        if (slot >= 0 && BusyKeys.isSample(at)) {
-            level.setRecent(slot);
-        }
-        return slot;
-    }
-
     @Override
     boolean tryTake(String key, long at, long permits) {
         Level level = levels.oldest();
-        int slot = find(level, key, at);
+        int slot = level.find(key, levels.hash(key));
         long outcome = slot < 0 ? Cell.GONE : slots.tryTake(level, slot, at, permits);
         return outcome >= 0 ? outcome == 0 : tryDebit(key, at, permits) == 0;
     }
@@ -120,7 +106,7 @@ final class LongKeyTable extends KeyTable {
     @Nullable
     Decision takeOrDeny(String key, long at, long permits) {
         Level level = levels.oldest();
-        int slot = find(level, key, at);
+        int slot = level.find(key, levels.hash(key));
         if (slot >= 0) {
             long seen = level.state(slot);
             long next = slots.next(seen, at, permits);
@@ -136,15 +122,16 @@ final class LongKeyTable extends KeyTable {
 
     @Override
     long attempt(String key, long at, long permits, long reserve) {
+        int hash = levels.hash(key);
         Level level = levels.oldest();
-        int slot = find(level, key, at);
+        int slot = level.find(key, hash);
         if (slot >= 0) {
             long waitTicks = slots.attempt(level, slot, at, permits, reserve);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }
         }
-        return attemptAnywhere(key, levels.hash(key), at, permits, reserve);
+        return attemptAnywhere(key, hash, at, permits, reserve);
     }
 
     /** Allocates nothing either if the key is in the table, so that states on the move cost no garbage. */
