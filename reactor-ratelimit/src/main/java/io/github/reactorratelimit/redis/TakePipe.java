@@ -32,6 +32,8 @@ final class TakePipe extends SerialWorker {
 
     private record Passing(Runnable asking) implements Asked {}
 
+    private record Away(RedisUnavailableException error, long sinceNanos) {}
+
     /** Of the pipe whose turn it is to ask something by the whole script on this thread. */
     private static final ThreadLocal<@Nullable TakePipe> PASSING = new ThreadLocal<>();
 
@@ -59,7 +61,7 @@ final class TakePipe extends SerialWorker {
     private final Deque<TakeCall> sentAgain = new ArrayDeque<>();
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. */
-    private volatile @Nullable RedisUnavailableException away;
+    private volatile @Nullable Away away;
 
     /** The worker's. */
     private boolean lastWasFull;
@@ -93,7 +95,7 @@ final class TakePipe extends SerialWorker {
 
     @Override
     protected void work() {
-        RedisUnavailableException gone = away;
+        Away gone = away;
         if (gone != null) {
             away = null;
             giveUp(gone);
@@ -239,15 +241,19 @@ final class TakePipe extends SerialWorker {
         return next;
     }
 
-    private void giveUp(RedisUnavailableException gone) {
+    /** What was asked later is none of those who waited. */
+    private void giveUp(Away gone) {
         int ready = 0;
         for (Asked first = poll(); first != null; first = poll()) {
             if (first instanceof Passing passing) {
                 pass(passing.asking());
             } else if (first instanceof TakeAsk ask && ask.isLeft()) {
                 ask.release();
+            } else if (first instanceof TakeAsk ask && ask.askedNanos() - gone.sinceNanos() > 0) {
+                held = ask;
+                break;
             } else if (first instanceof TakeAsk ask) {
-                fail(ask, gone);
+                fail(ask, gone.error());
                 ready++;
             }
         }
@@ -265,8 +271,10 @@ final class TakePipe extends SerialWorker {
     /** However many asks travel in it, a call that fails is one failure. */
     void failed(TakeCall call, Throwable error) {
         if (error instanceof RedisUnavailableException gone) {
-            pipes.breaker().failed(pipes.now());
-            away = gone;
+            long now = pipes.now();
+            pipes.breaker().failed(now);
+            away = new Away(gone, now);
+            pokeElsewhere();
         }
         ended();
         fail(call, error);
