@@ -273,7 +273,8 @@ class PolicyChangeTest {
         for (int i = 0; i < 5_000; i++) {
             change(limiter, TokenBucket.of(10 + i % 2, ofDays(1)));
         }
-        keys.forEach(key -> assertThat(now(limiter.tryAcquire(key, 10)).allowed()).isFalse());
+        keys.forEach(
+                key -> assertThat(now(limiter.tryAcquire(key, 10)).allowed()).isFalse());
         time.advanceTimeBy(ofDays(1));
         keys.forEach(key -> assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue());
     }

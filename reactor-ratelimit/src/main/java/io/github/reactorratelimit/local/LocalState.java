@@ -208,7 +208,8 @@ final class LocalState implements LimiterState {
     }
 
     private Mono<Decision> neverAllowed(RateLimitPolicy policy, long permits) {
-        return Mono.error(new PermitsExceedCapacityException(permits, ruling(policy).capacity()));
+        return Mono.error(
+                new PermitsExceedCapacityException(permits, ruling(policy).capacity()));
     }
 
     @Override
