@@ -116,6 +116,10 @@ class LocalChargeTest {
         LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
         ScriptCaller caller = new ScriptCaller(RedisLink.of(faulty), scheduler, ofMillis(100));
         RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), StoreOptions.DEFAULT);
+        // The first call reads the policies before, whose answer is not the one that is to be lost.
+        Await.until(
+                "the policies are read",
+                () -> calls.ask("other", POLICY, Ask.look(1)).block(PATIENCE) != null);
         return new LocalSpending(settings, calls, maxKeys);
     }
 

@@ -122,7 +122,7 @@ class ScriptReplyTest {
     void anotherNumberOfValuesIsAnError() {
         assertThatThrownBy(() -> ScriptReply.parse(reply("1"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class)
-                .hasMessage("reply to 1 asks has 4 values instead of 9");
+                .hasMessage("reply to 1 asks has 4 values instead of 9, the first is String");
         assertThatThrownBy(() -> ScriptReply.parse(reply(), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class);
         assertThatThrownBy(() -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0"), ScriptCalls.takes(1), 1))
