@@ -29,9 +29,6 @@ final class AskPipe<A, B> extends SerialWorker {
         /** One answer for each ask, in their order, or one error for all. */
         Mono<List<B>> call(String key, List<A> asks);
 
-        /** All that was asked for a key is sent, or never will be. */
-        default void allSent(String key) {}
-
         /** Whether an ask may share a call with the one before it. */
         default boolean mayTravelWith(A before, A next) {
             return true;
@@ -122,21 +119,15 @@ final class AskPipe<A, B> extends SerialWorker {
         underWay = batch;
         Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
-        noLongerUnsent(batch.size());
+        unsent.addAndGet(-batch.size());
     }
 
     /** What was not sent yet need not wait for its own deadline to learn that Redis is away. */
     private void giveUpNext(Outcome<B> came) {
         List<Pending<A, B>> given = List.copyOf(next);
         next.clear();
-        noLongerUnsent(given.size());
+        unsent.addAndGet(-given.size());
         settle(given, came);
-    }
-
-    private void noLongerUnsent(int asks) {
-        if (unsent.addAndGet(-asks) == 0) {
-            outlet.allSent(key);
-        }
     }
 
     private void came(Outcome<B> what) {

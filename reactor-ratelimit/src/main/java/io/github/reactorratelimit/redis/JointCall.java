@@ -81,6 +81,8 @@ final class JointCall {
                         .shortcuts()
                         .learning(part.take().key(), part.take().policy()))
                 .toList();
+        parts.forEach(part ->
+                part.state().calls().epochs().readNowAndThen(part.state().now()));
         return parts.get(0)
                 .state()
                 .calls()

@@ -9,7 +9,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -37,13 +36,28 @@ final class PolicyEpochs {
         }
     }
 
+    /** The policies by their epochs, as they are written, where all processes find them. */
+    interface Registry {
+
+        /** Registers a rule and brings all that are known. */
+        Mono<NavigableMap<Long, String>> register(Rule rule);
+
+        /**
+         * Registers another policy under the next epoch unless it rules already, and what it replaces: the newest that is known, or else
+         * {@code rule}. Brings all that are known then: none if nothing is registered, because {@code rule} is that policy.
+         */
+        Mono<NavigableMap<Long, String>> change(Rule rule, RateLimitPolicy to);
+    }
+
     /** Less than {@link RedisCalls#BEFORE_MATTERS_LONGER}: by then everybody follows, whether or not signals arrive. */
     static final Duration READ_EVERY = Duration.ofSeconds(30);
+
+    private static final long READ_EVERY_NANOS = READ_EVERY.toNanos();
 
     private static final Logger LOG = Loggers.getLogger(RedisStore.class);
 
     private final LimiterSettings settings;
-    private final Function<Rule, Mono<NavigableMap<Long, String>>> registry;
+    private final Registry registry;
     private final Consumer<Rule> throne;
     private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
     private final AtomicLong readAtNanos;
@@ -52,15 +66,8 @@ final class PolicyEpochs {
     private volatile boolean settled;
     private volatile Consumer<Rule> herald = news -> {};
 
-    /**
-     * @param registry registers a rule and brings all that are known
-     * @param throne told of another rule before anybody else
-     */
-    PolicyEpochs(
-            LimiterSettings settings,
-            long epoch,
-            Function<Rule, Mono<NavigableMap<Long, String>>> registry,
-            Consumer<Rule> throne) {
+    /** @param throne told of another rule before anybody else */
+    PolicyEpochs(LimiterSettings settings, long epoch, Registry registry, Consumer<Rule> throne) {
         this.settings = settings;
         this.registry = registry;
         this.throne = throne;
@@ -75,7 +82,7 @@ final class PolicyEpochs {
     /** Reads the registry; {@code herald} is told what rules then and each time that changes. */
     void open(Consumer<Rule> herald) {
         this.herald = herald;
-        readAgain();
+        read();
     }
 
     /** Whether it is known what ruled before. */
@@ -89,7 +96,7 @@ final class PolicyEpochs {
                     if (!settled) {
                         return settle().then(Mono.defer(call));
                     }
-                    readNowAndThen();
+                    readNowAndThen(now());
                     return call.get();
                 })
                 .onErrorResume(
@@ -123,19 +130,11 @@ final class PolicyEpochs {
                 + " that is not registered; this process has epoch " + rule.epoch());
     }
 
-    /** Lets another policy rule, under an epoch of its own, and follows it. */
+    /** Lets another policy rule, under an epoch of its own, and follows it. Others may change it too: one after the other. */
     Mono<Void> change(RateLimitPolicy to) {
-        return Mono.defer(() -> settled ? Mono.empty() : settle()).then(Mono.defer(() -> change(rule.epoch() + 1, to)));
-    }
-
-    /** Others may change it too: the first with an epoch says what it means, and the other takes the next one. */
-    private Mono<Void> change(long epoch, RateLimitPolicy to) {
-        return registry.apply(Rule.alone(epoch, to)).flatMap(policies -> {
-            long newest = policies.lastKey();
-            boolean done = newest == epoch
-                    && PolicyText.parse(policies.lastEntry().getValue()).equals(to);
-            return done ? follow(epoch) : change(newest + 1, to);
-        });
+        return Mono.defer(() -> settled ? Mono.empty() : settle())
+                .then(Mono.defer(() -> registry.change(rule, to)))
+                .flatMap(policies -> policies.isEmpty() ? Mono.empty() : follow(policies.lastKey()));
     }
 
     /** Somebody says that there is this epoch. */
@@ -147,17 +146,26 @@ final class PolicyEpochs {
         }
     }
 
-    private void readNowAndThen() {
+    /** For each call that is made: nobody else looks whether it is time. */
+    void readNowAndThen(long nowNanos) {
         long last = readAtNanos.get();
-        long now = now();
-        if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
-            readAgain();
+        if (nowNanos - last >= READ_EVERY_NANOS && readAtNanos.compareAndSet(last, nowNanos)) {
+            read();
         }
     }
 
-    /** Anything may have happened. */
-    void readAgain() {
+    private void read() {
         reading().subscribe(nothing -> {}, unread -> {});
+    }
+
+    /** Anything may have happened, also since the reading that is under way was made: then once more after it. */
+    void readAnew() {
+        Mono<Void> older = reading.get();
+        if (older == null) {
+            read();
+        } else {
+            older.onErrorComplete().then(Mono.defer(this::reading)).subscribe(nothing -> {}, unread -> {});
+        }
     }
 
     /** The one reading that is under way. */
@@ -167,7 +175,7 @@ final class PolicyEpochs {
             if (underWay != null) {
                 return underWay;
             }
-            Mono<Void> mine = Mono.defer(() -> registry.apply(rule))
+            Mono<Void> mine = Mono.defer(() -> registry.register(rule))
                     .publishOn(Schedulers.boundedElastic())
                     .doOnNext(this::learn)
                     .doOnError(this::log)

@@ -73,13 +73,6 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
         return sender.send(ruling, keys.of(key, keyNames), asks).map(this::answered);
     }
 
-    @Override
-    public void allSent(String key) {
-        if (takes != null) {
-            takes.sentWhole(key);
-        }
-    }
-
     private List<Answered> answered(ScriptReply reply) {
         List<Answered> answered = new ArrayList<>(reply.answers().size());
         for (ScriptReply.Answer answer : reply.answers()) {

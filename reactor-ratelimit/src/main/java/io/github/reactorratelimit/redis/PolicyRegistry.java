@@ -4,24 +4,38 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.UnaryOperator;
 import reactor.core.publisher.Mono;
 
 /** The policies of a limiter by their epochs, in Redis, where its processes find them: the two newest, for ever. */
-final class PolicyRegistry {
+final class PolicyRegistry implements PolicyEpochs.Registry {
 
     private final ScriptCaller caller;
     private final String[] key;
+    private final UnaryOperator<Mono<List<Object>>> calling;
     private final RedisScript script = RedisScript.ofPolicies();
 
-    PolicyRegistry(ScriptCaller caller, RedisKeys keys) {
+    /** @param calling what a call goes through, when it is made */
+    PolicyRegistry(ScriptCaller caller, RedisKeys keys, UnaryOperator<Mono<List<Object>>> calling) {
         this.caller = caller;
         this.key = new String[] {keys.policies()};
+        this.calling = calling;
     }
 
-    /** Adds a policy unless its epoch is there or too old, and brings all; with epoch 0 only brings them. */
-    Mono<NavigableMap<Long, String>> register(long epoch, RateLimitPolicy policy) {
-        String[] arguments = {Long.toString(epoch), epoch == 0 ? "" : PolicyText.format(policy)};
-        return caller.call(script, key, arguments).map(PolicyRegistry::parse);
+    /** Adds a policy unless its epoch is there or too old; with epoch 0 only brings all. */
+    @Override
+    public Mono<NavigableMap<Long, String>> register(PolicyEpochs.Rule rule) {
+        return call(Long.toString(rule.epoch()), rule.epoch() == 0 ? "" : PolicyText.format(rule.policy()));
+    }
+
+    @Override
+    public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
+        return call(Long.toString(rule.epoch()), PolicyText.format(rule.policy()), PolicyText.format(to));
+    }
+
+    private Mono<NavigableMap<Long, String>> call(String... arguments) {
+        return Mono.defer(() -> calling.apply(caller.call(script, key, arguments)))
+                .map(PolicyRegistry::parse);
     }
 
     private static NavigableMap<Long, String> parse(List<Object> flat) {

@@ -70,12 +70,8 @@ final class RedisCalls {
         this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
         this.office = new TakeOffice(caller, breaker, deliveries, keys, coalescing, new UnusualKeys(), settings);
         this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
-        PolicyRegistry registry = new PolicyRegistry(caller, keys);
-        this.epochs = new PolicyEpochs(
-                settings,
-                options.policyEpoch(),
-                rule -> throughBreaker(Mono.defer(() -> registry.register(rule.epoch(), rule.policy()))),
-                this::enthrone);
+        PolicyRegistry registry = new PolicyRegistry(caller, keys, call -> throughBreaker(tellingBreaker(call)));
+        this.epochs = new PolicyEpochs(settings, options.policyEpoch(), registry, this::enthrone);
     }
 
     Breaker breaker() {
@@ -261,8 +257,11 @@ final class RedisCalls {
 
     /** However many asks travel in it, a call that fails is one failure. */
     private Mono<ScriptReply> send(Ruling ruling, String[] names, List<Ask> asks) {
-        return caller.call(ruling, names, asks)
-                .doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
+        return tellingBreaker(caller.call(ruling, names, asks));
+    }
+
+    private <T> Mono<T> tellingBreaker(Mono<T> call) {
+        return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
                 .doOnError(NewerEpochException.class, e -> breaker.succeeded())
                 .doOnNext(answered -> breaker.succeeded());
     }

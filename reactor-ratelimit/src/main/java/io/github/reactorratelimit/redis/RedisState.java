@@ -87,7 +87,9 @@ final class RedisState implements JointState {
         if (takes == null || takes.isUnusual(ask.key()) || !shortcuts.takesAlone(ask.key(), ask.policy())) {
             askWhole(ask);
         } else if (calls.mayCall()) {
-            takes.ask(ask);
+            long nowNanos = now();
+            calls.epochs().readNowAndThen(nowNanos);
+            takes.ask(ask, nowNanos);
         } else {
             ask.failed(RedisCalls.unavailableAMomentAgo());
             deliver(ask);
@@ -377,7 +379,7 @@ final class RedisState implements JointState {
 
         @Override
         public void reconnected() {
-            calls.epochs().readAgain();
+            calls.epochs().readAnew();
             shortcuts.forgetAll();
             lines.allChanged();
         }

@@ -39,6 +39,15 @@ final class TakeCall implements Deadlines.Watched {
         return runs;
     }
 
+    boolean isFor(String key) {
+        for (TakeRun run : runs) {
+            if (run.first().key().equals(key)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     int asks() {
         return asks;
     }

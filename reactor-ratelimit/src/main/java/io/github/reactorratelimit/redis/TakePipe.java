@@ -16,7 +16,8 @@ import reactor.util.concurrent.Queues;
  * travels together, for one key or many, in the next call. So nobody waits while the wire is idle, and a busy one carries few calls.
  *
  * <p>What else is asked for a key, by the whole script, passes through the queue too unless that is empty, and is asked when the takes before it
- * are sent; and a take behind it waits, first in line, until that is sent. So nothing overtakes what was asked for its key before.
+ * are sent; and a take that comes while such asks of its key are not sent is asked by the whole script too, behind them. So nothing overtakes
+ * what was asked for its key before, and no key waits for another.
  *
  * <p>Where the server does not know the script what is under way is sent again, in order, and what is new waits for that.
  *
@@ -60,14 +61,11 @@ final class TakePipe extends SerialWorker {
     /** The worker's: those that were sent again. */
     private final Deque<TakeCall> sentAgain = new ArrayDeque<>();
 
-    /** Redis is away: what was not sent yet need not wait for its own deadline. */
+    /** Redis is away: what was not sent yet need not wait for its own deadline. Whoever sets it pokes. */
     private volatile @Nullable Away away;
 
     /** The worker's. */
     private boolean lastWasFull;
-
-    /** The worker's: first in line, and waits until what was asked for its key before is sent. */
-    private volatile @Nullable TakeAsk held;
 
     /** The worker's: asked by the whole script when what is put together is sent. */
     private @Nullable Runnable next;
@@ -101,39 +99,17 @@ final class TakePipe extends SerialWorker {
             giveUp(gone);
         }
         sendAgain();
-        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay() && !isHeld()) {
+        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay()) {
             TakeCall call = gather();
             lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
             if (call != null) {
                 underWay.incrementAndGet();
                 pipes.send(call);
-            } else if (next == null && held == null) {
+            } else if (next == null) {
                 return;
             }
             passNext();
         }
-    }
-
-    /** Whoever sends what is waited for looks whether somebody waits when it is sent, and we look the other way round. */
-    private boolean isHeld() {
-        TakeAsk first = held;
-        return first != null && pipes.isAskedWhole(first.key());
-    }
-
-    /** What takes may wait for is sent. */
-    void sentWhole() {
-        if (held != null) {
-            pokeElsewhere();
-        }
-    }
-
-    private @Nullable Asked poll() {
-        TakeAsk first = held;
-        if (first == null) {
-            return asked.poll();
-        }
-        held = null;
-        return first;
     }
 
     private void sendAgain() {
@@ -170,7 +146,7 @@ final class TakePipe extends SerialWorker {
 
     /** Runs what asks by the whole script when all takes that came before are sent. */
     void behind(Runnable asking) {
-        if (PASSING.get() == this || (asked.isEmpty() && held == null && isIdle())) {
+        if (PASSING.get() == this || (asked.isEmpty() && isIdle())) {
             asking.run();
         } else {
             asked.offer(new Passing(asking));
@@ -184,7 +160,7 @@ final class TakePipe extends SerialWorker {
         int overdue = 0;
         long nowNanos = pipes.now();
         for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
-            Asked first = poll();
+            Asked first = asked.poll();
             if (!(first instanceof TakeAsk ask)) {
                 next = first instanceof Passing passing ? passing.asking() : null;
                 break;
@@ -199,8 +175,12 @@ final class TakePipe extends SerialWorker {
                 continue;
             }
             if (pipes.isAskedWhole(ask.key())) {
-                held = ask;
-                break;
+                if (call != null && call.isFor(ask.key())) {
+                    next = () -> askWhole(ask);
+                    break;
+                }
+                pass(() -> askWhole(ask));
+                continue;
             }
             asks++;
             if (call == null) {
@@ -244,14 +224,15 @@ final class TakePipe extends SerialWorker {
     /** What was asked later is none of those who waited. */
     private void giveUp(Away gone) {
         int ready = 0;
-        for (Asked first = poll(); first != null; first = poll()) {
+        for (Asked first = asked.peek(); first != null; first = asked.peek()) {
+            if (first instanceof TakeAsk ask && ask.askedNanos() - gone.sinceNanos() > 0) {
+                break;
+            }
+            asked.poll();
             if (first instanceof Passing passing) {
                 pass(passing.asking());
             } else if (first instanceof TakeAsk ask && ask.isLeft()) {
                 ask.release();
-            } else if (first instanceof TakeAsk ask && ask.askedNanos() - gone.sinceNanos() > 0) {
-                held = ask;
-                break;
             } else if (first instanceof TakeAsk ask) {
                 fail(ask, gone.error());
                 ready++;
@@ -265,24 +246,26 @@ final class TakePipe extends SerialWorker {
     /** A call was answered; the next one is sent before anybody is told. */
     void succeeded() {
         pipes.breaker().succeeded();
-        ended();
+        ended(false);
     }
 
     /** However many asks travel in it, a call that fails is one failure. */
     void failed(TakeCall call, Throwable error) {
+        boolean othersWait = !asked.isEmpty();
         if (error instanceof RedisUnavailableException gone) {
             long now = pipes.now();
             pipes.breaker().failed(now);
-            away = new Away(gone, now);
-            pokeElsewhere();
+            if (othersWait) {
+                away = new Away(gone, now);
+            }
         }
-        ended();
+        ended(othersWait);
         fail(call, error);
     }
 
-    private void ended() {
+    private void ended(boolean othersWaited) {
         underWay.decrementAndGet();
-        if (!asked.isEmpty() || held != null) {
+        if (othersWaited || !asked.isEmpty()) {
             pokeElsewhere();
         }
     }

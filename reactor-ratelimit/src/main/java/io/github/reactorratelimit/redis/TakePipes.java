@@ -92,9 +92,9 @@ final class TakePipes {
         return askedWhole.test(key);
     }
 
-    void ask(TakeAsk ask) {
+    void ask(TakeAsk ask, long nowNanos) {
         ask.claim(ask.state().shortcuts().level(ask.key(), terms));
-        ask.askedAt(now());
+        ask.askedAt(nowNanos);
         TakePipe pipe = onlyPipe;
         (pipe == null ? bySlot.computeIfAbsent(slot(ask.key()), first -> pipe(1)) : pipe).ask(ask);
     }
@@ -106,14 +106,6 @@ final class TakePipes {
             asking.run();
         } else {
             pipe.behind(asking);
-        }
-    }
-
-    /** What the whole script was to be asked for a key is sent. */
-    void sentWhole(String key) {
-        TakePipe pipe = onlyPipe == null ? bySlot.get(slot(key)) : onlyPipe;
-        if (pipe != null) {
-            pipe.sentWhole();
         }
     }
 

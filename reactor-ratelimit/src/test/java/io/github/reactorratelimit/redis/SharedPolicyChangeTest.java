@@ -15,9 +15,11 @@ import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.server.Await;
 import io.github.reactorratelimit.redis.server.RedisExtension;
 import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -33,6 +35,11 @@ class SharedPolicyChangeTest {
 
     private static final Duration PATIENCE = ofSeconds(30);
     private static final String KEY = "k";
+
+    /** The same state is 900 permits under the one policy and 2 under the other. */
+    private static final TokenBucket FAST = TokenBucket.of(1_000, ofSeconds(1_000));
+
+    private static final TokenBucket SLOW = TokenBucket.perHour(10);
 
     private final Standalone redis;
     private final String name = "change-" + UUID.randomUUID();
@@ -170,5 +177,42 @@ class SharedPolicyChangeTest {
         assertThat(look(late).remaining()).isEqualTo(4);
         assertThat(take(late, 4).remaining()).isZero();
         assertThat(take(late, 1).allowed()).isFalse();
+    }
+
+    @Test
+    void processThatIsBuiltWithTheNewPolicyKnowsWhatWasSpentUnderTheOneBefore() {
+        RateLimiter one = process(FAST);
+        take(one, 900);
+        change(one, SLOW);
+        assertThat(look(process(SLOW)).remaining()).isZero();
+    }
+
+    @Test
+    void changeToWhatRulesAlreadyKeepsWhatWasSpent() {
+        RateLimiter one = process(FAST);
+        RateLimiter other = process(FAST);
+        take(one, 900);
+        change(one, SLOW);
+        change(one, SLOW);
+        change(other, SLOW);
+        assertThat(look(one).remaining()).isZero();
+    }
+
+    @Test
+    void changeToThePolicyThatWasNeverChangedRegistersNothing() {
+        RateLimiter one = process(FAST);
+        take(one, 1);
+        change(one, FAST);
+        assertThat(registered()).isEmpty();
+        change(one, SLOW);
+        assertThat(registered()).isEqualTo(Map.of("0", PolicyText.format(FAST), "1", PolicyText.format(SLOW)));
+        change(one, FAST);
+        assertThat(registered()).isEqualTo(Map.of("1", PolicyText.format(SLOW), "2", PolicyText.format(FAST)));
+    }
+
+    private Map<String, String> registered() {
+        try (StatefulRedisConnection<String, String> connection = redis.connect()) {
+            return connection.sync().hgetall(new RedisKeys("ratelimit", name).policies());
+        }
     }
 }

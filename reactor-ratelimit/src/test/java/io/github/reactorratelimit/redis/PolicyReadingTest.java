@@ -1,0 +1,125 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.JointState;
+import io.github.reactorratelimit.JointState.Take;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.redis.server.RedisExtension;
+import io.github.reactorratelimit.redis.server.Standalone;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+import reactor.test.scheduler.VirtualTimeScheduler;
+
+/** When a process looks whether another policy rules. */
+@ExtendWith(RedisExtension.class)
+class PolicyReadingTest {
+
+    private static final Duration PATIENCE = ofSeconds(30);
+    private static final RateLimitPolicy OLD = TokenBucket.perHour(10);
+    private static final RateLimitPolicy NEW = TokenBucket.perHour(30);
+
+    private final String name = "reading-" + UUID.randomUUID();
+    private final StatefulRedisConnection<String, String> connection;
+    private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
+
+    PolicyReadingTest(Standalone redis) {
+        this.connection = redis.connect();
+    }
+
+    @AfterEach
+    void close() {
+        connection.close();
+    }
+
+    private static LimiterSettings settings(String name, Scheduler clock) {
+        return new LimiterSettings(name, OLD, clock, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
+    }
+
+    /** It hears no signals, and has read that nothing rules in place of its own policy. */
+    private LimiterState settled(String name) {
+        LimiterState state = RedisStore.of(connection)
+                .withoutSelfTest()
+                .withDeadline(ofSeconds(60))
+                .open(settings(name, time));
+        state.evaluate("k", OLD, 1).block(PATIENCE);
+        return state;
+    }
+
+    private void changeElsewhere() {
+        settled(name).changePolicy(NEW).block(PATIENCE);
+    }
+
+    @Test
+    void shortTakesLookNowAndThen() {
+        LimiterState state = settled(name);
+        changeElsewhere();
+        time.advanceTimeBy(PolicyEpochs.READ_EVERY);
+        assertThat(state.ruling(OLD)).isEqualTo(OLD);
+        state.evaluate("untouched", OLD, 1).block(PATIENCE);
+        Await.until("it follows", () -> state.ruling(OLD).equals(NEW));
+    }
+
+    @Test
+    void jointTakesLookNowAndThen() {
+        LimiterState state = settled(name);
+        LimiterState beside = settled(name + "-beside");
+        changeElsewhere();
+        time.advanceTimeBy(PolicyEpochs.READ_EVERY);
+        List<Take> takes = List.of(new Take(state, "untouched", OLD, 1), new Take(beside, "untouched", OLD, 1));
+        assertThat(((JointState) state).evaluateTogether(takes).block(PATIENCE)).hasSize(2);
+        Await.until("it follows", () -> state.ruling(OLD).equals(NEW));
+    }
+
+    @Test
+    void reconnectedReadsOnceMoreAfterAReadingThatMayBeOlder() {
+        Sinks.One<NavigableMap<Long, String>> older = Sinks.one();
+        AtomicInteger readings = new AtomicInteger();
+        NavigableMap<Long, String> policies = new TreeMap<>();
+        policies.put(1L, PolicyText.format(NEW));
+        AtomicReference<PolicyEpochs.Rule> told = new AtomicReference<>();
+        PolicyEpochs epochs = new PolicyEpochs(
+                settings(name, time),
+                0,
+                new PolicyEpochs.Registry() {
+                    @Override
+                    public Mono<NavigableMap<Long, String>> register(PolicyEpochs.Rule rule) {
+                        return readings.incrementAndGet() == 1 ? older.asMono() : Mono.just(policies);
+                    }
+
+                    @Override
+                    public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
+                        return Mono.error(new AssertionError("nobody changes it"));
+                    }
+                },
+                rule -> {});
+
+        epochs.open(told::set);
+        epochs.readAnew();
+        assertThat(readings).hasValue(1);
+        older.tryEmitValue(new TreeMap<>());
+
+        Await.until("it follows", ofSeconds(5), () -> told.get() != null);
+        assertThat(told.get()).isEqualTo(new PolicyEpochs.Rule(1, NEW, OLD, 0));
+        assertThat(readings).hasValue(2);
+    }
+}
