@@ -2,6 +2,7 @@ package io.github.reactorratelimit.testing;
 
 import java.lang.StackWalker.StackFrame;
 import java.util.Iterator;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import reactor.blockhound.BlockHound;
@@ -24,15 +25,28 @@ public final class LettuceMayLock implements BlockHoundIntegration {
         });
     }
 
-    /** Whether the caller of {@link ReentrantLock#lock()} is Lettuce. */
+    /** Whether the caller of {@link ReentrantLock#lock()} is Lettuce, or the queue of one of its executors. */
     private static boolean isLockOfLettuce(Stream<StackFrame> stack) {
         Iterator<StackFrame> frames = stack.iterator();
         while (frames.hasNext()) {
             StackFrame frame = frames.next();
             if (frame.getClassName().equals(ReentrantLock.class.getName())
                     && frame.getMethodName().equals("lock")) {
-                return frames.hasNext() && frames.next().getClassName().startsWith("io.lettuce.");
+                return isLettuceOrItsQueue(frames);
             }
+        }
+        return false;
+    }
+
+    /** The queue of one of its executors has a lock of its own, which is held for a moment only. */
+    private static boolean isLettuceOrItsQueue(Iterator<StackFrame> callers) {
+        boolean inQueue = false;
+        while (callers.hasNext()) {
+            String caller = callers.next().getClassName();
+            if (!caller.equals(LinkedBlockingQueue.class.getName())) {
+                return caller.startsWith("io.lettuce.") || (inQueue && caller.startsWith("io.netty.util.concurrent."));
+            }
+            inQueue = true;
         }
         return false;
     }
