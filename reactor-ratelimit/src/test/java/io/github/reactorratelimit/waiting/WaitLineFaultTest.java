@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.waiting;
 
+import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -38,8 +39,9 @@ class WaitLineFaultTest {
     @Test
     void slowSubscriberDelaysOnlyItself() throws InterruptedException {
         RateLimiter limiter = RateLimiter.of(LeakyBucket.perSecond(1_000));
-        limiter.acquire(KEY).block(PATIENCE);
-        assertThatSlowOneDelaysNobody(limiter, 50, () -> {});
+        limiter.pause(KEY, ofHours(1)).block(PATIENCE);
+        assertThatSlowOneDelaysNobody(
+                limiter, 50, () -> limiter.pause(KEY, Duration.ZERO).block(PATIENCE));
         limiter.close().block(PATIENCE);
     }
 
