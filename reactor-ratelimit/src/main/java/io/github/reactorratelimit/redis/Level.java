@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Takes that are under way claim their cost. Whoever settles one first drops its claim and then learns the level that holds its
  * debit: so a debit may be missing for a moment, which costs a call, and never counts twice. An ask that costs no less than any claim is denied if what
  * can be there less what is claimed is not enough for it: if all who are under way and then this one were decided now, either one of
- * them found less than it costs, and so would this one, or all of them were allowed and left too little. Where other processes
+ * them found less than it costs, and so would this one, or all of them were allowed and left too little. Some of them may have been allowed
+ * long enough ago that it flowed back; they were sent after the call that was answered last, so no more than what flows since that. Where other processes
  * take from the key too, one that is under way may already have been denied for their sake: then this denial is early, by less than the round
  * trip of the other. Cheaper asks are denied by what is owed alone.
  */
@@ -89,8 +90,8 @@ final class Level implements DenialCache.Entry {
         long claims = claimedParts;
         long claimed = asked >= dearestPermits ? claims : 0;
         // The server may be about to begin its next microsecond.
-        long owedAtLeast = terms.owedAfter(last.owedParts(), (nowNanos - last.sentNanos()) / NANOS_PER_TICK + 1);
-        if (owedAtLeast + claimed <= terms.mostParts() - terms.cost(asked)) {
+        long ticks = (nowNanos - last.sentNanos()) / NANOS_PER_TICK + 1;
+        if (terms.owedAfter(last.owedParts() + claimed, ticks) <= terms.mostParts() - terms.cost(asked)) {
             return null;
         }
         long owedAtMost = terms.owedAfter(last.owedParts(), (nowNanos - last.cameNanos()) / NANOS_PER_TICK);

@@ -47,12 +47,15 @@ class DenialCacheRedisTest {
         return RedisStore.of(connection).withDeadline(PATIENCE);
     }
 
+    /** Has read its policies, so that what it is asked next is asked by the short script, which the server may have to learn. */
     private RateLimiter limiter(RedisStore store) {
-        return RateLimiter.builder(POLICY)
+        RateLimiter limiter = RateLimiter.builder(POLICY)
                 .name("denials-" + UUID.randomUUID())
                 .scheduler(clock)
                 .store(store)
                 .build();
+        limiter.peek("another").block(PATIENCE);
+        return limiter;
     }
 
     private static Decision ask(RateLimiter limiter, long permits) {
