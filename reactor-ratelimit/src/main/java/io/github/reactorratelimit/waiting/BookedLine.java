@@ -146,6 +146,8 @@ final class BookedLine extends Line {
         if (refreshed) {
             refreshed = false;
             reconsider(now);
+            // What happened while it was under way it may not have seen.
+            startRefresh();
         }
         long next = refreshAgain(now);
         expire(now);

@@ -67,6 +67,7 @@ class BookedLineTest {
         RuntimeException refreshError;
 
         Mono<Answer> instead = Mono.empty();
+        Mono<Void> refreshing = Mono.empty();
 
         @Override
         public long now() {
@@ -89,7 +90,7 @@ class BookedLineTest {
         @Override
         public Mono<Void> refresh() {
             refreshes++;
-            return refreshError == null ? Mono.empty() : Mono.error(refreshError);
+            return refreshError == null ? refreshing : Mono.error(refreshError);
         }
 
         @Override
@@ -411,5 +412,18 @@ class BookedLineTest {
         wait("a", 1, FOREVER).dispose();
         lines.behind("k").subscribe(nothing -> {}, error -> {}, () -> asked.add("asked again"));
         assertThat(asked).containsExactly("asked", "asked again");
+    }
+
+    @Test
+    void whatHappensWhileBookingsAreReadIsReadAfterwards() {
+        Sinks.Empty<Void> underWay = Sinks.empty();
+        desk.refreshing = underWay.asMono();
+        wait("a", 1, FOREVER);
+        lines.refresh("k");
+        lines.refresh("k");
+        assertThat(desk.refreshes).isEqualTo(1);
+        desk.refreshing = Mono.empty();
+        underWay.tryEmitEmpty();
+        assertThat(desk.refreshes).isEqualTo(2);
     }
 }
