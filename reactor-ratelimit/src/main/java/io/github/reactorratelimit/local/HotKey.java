@@ -90,6 +90,10 @@ final class HotKey {
         return state.get() != State.CLOSED;
     }
 
+    boolean isOpening() {
+        return state.get() == State.OPENING;
+    }
+
     /** The owner's: fills the stripes and lets everybody in. */
     void open(long permits, long mostPerStripe) {
         long left = permits;

@@ -43,11 +43,15 @@ import org.jspecify.annotations.Nullable;
  * T ≥ s + all that.
  *
  * <p><b>Opening.</b> A thread may debit the plain way because it did not see that the key became hot. Who
- * opens a key reads the clock, then publishes it, then settles: {@code T ≥ openedAt + H}. What is beyond
- * the reserve moves into the stripes, so nothing is lost. Who debits the plain way looks before, and
+ * opens a key reads the clock, then publishes it, then settles: {@code T ≥ openedAt + H}. What was missing to
+ * that moves into the stripes. Who debits the plain way looks before, and
  * again after the debit. If there is nothing new, the debit came before the settling, and before everything
  * else. If {@code at <= openedAt}, it came before the settling too, or is the same as with the
  * reserve. Else it is made again, the hot way; the first one stays: one may count twice, which is stricter.
+ *
+ * <p>Who sees a key that is published, but perhaps not settled, debits it the plain way too if {@code at <= openedAt},
+ * for the same reason. Later than that it counts the reserve as spent, as ever; and what was missing to it is lost
+ * if it comes before the settling: less than a thousandth of the capacity, of a bucket that was all but full.
  *
  * <p><b>Nobody is denied for what is in a stripe.</b> When a batch more would leave little, the key is
  * closed, well before it has nothing left. Every other use of the key closes it first, so that what a decision
@@ -150,6 +154,9 @@ final class StripedTable extends KeyTable {
 
     /** {@link #LOST} if the key is hot no longer. */
     private long debitHot(HotKey hot, String key, long at, long permits) {
+        if (hot.isOpening() && at <= hot.openedAt) {
+            return table.attempt(key, at, permits, 0);
+        }
         if (permits <= batch) {
             int stripe = hot.seat();
             if (hot.take(stripe, permits)) {

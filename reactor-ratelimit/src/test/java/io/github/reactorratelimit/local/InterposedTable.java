@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A table that lets something happen right before or after its next debit, as another thread would. */
+/** A table that lets something happen right before or after its next debit, or before it is settled, as another thread would. */
 final class InterposedTable extends KeyTable {
 
     private static final Runnable NOTHING = () -> {};
@@ -16,6 +16,7 @@ final class InterposedTable extends KeyTable {
     private final KeyTable table;
     private Runnable before = NOTHING;
     private Runnable after = NOTHING;
+    private Runnable beforeSettling = NOTHING;
 
     InterposedTable(KeyTable table) {
         this.table = table;
@@ -27,6 +28,10 @@ final class InterposedTable extends KeyTable {
 
     void afterDebit(Runnable once) {
         after = once;
+    }
+
+    void beforeSettling(Runnable once) {
+        beforeSettling = once;
     }
 
     private void interposeBefore() {
@@ -80,6 +85,9 @@ final class InterposedTable extends KeyTable {
 
     @Override
     long settle(String key, long at, long reserve, long back) {
+        Runnable once = beforeSettling;
+        beforeSettling = NOTHING;
+        once.run();
         return table.settle(key, at, reserve, back);
     }
 

@@ -67,6 +67,24 @@ class StripedTableTest {
     }
 
     @Test
+    void askInTheMiddleOfOpeningLosesNothing() {
+        inner.beforeSettling(() -> assertThat(take(1)).isTrue());
+        table.open(KEY);
+        assertThat(takeAll()).isEqualTo(BURST - 1);
+    }
+
+    @Test
+    void askInTheMiddleOfALongOpeningCountsTheReserveAsSpent() {
+        inner.beforeSettling(() -> {
+            now += LATER;
+            assertThat(take(BURST - RESERVE + 1)).isFalse();
+            assertThat(take(BURST - RESERVE)).isTrue();
+        });
+        table.open(KEY);
+        assertThat(takeAll()).isZero();
+    }
+
+    @Test
     void prepaidPermitsNeedNoClock() {
         table.open(KEY);
         whenClockIsRead = () -> {
