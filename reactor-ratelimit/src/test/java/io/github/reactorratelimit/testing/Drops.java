@@ -10,20 +10,39 @@ public final class Drops {
 
     private static final Queue<Object> SEEN = new ConcurrentLinkedQueue<>();
 
+    /** Where the first of them were dropped: a race seen once tells no more than that. */
+    private static final Queue<Throwable> PLACES = new ConcurrentLinkedQueue<>();
+
+    private static final int MOST_PLACES = 4;
+
     private Drops() {}
 
     /** Listens from now on; a test that set the hooks itself has lost them. */
     public static void listen() {
         Hooks.resetOnNextDropped();
         Hooks.resetOnErrorDropped();
-        Hooks.onNextDropped(SEEN::add);
-        Hooks.onErrorDropped(SEEN::add);
+        Hooks.onNextDropped(Drops::note);
+        Hooks.onErrorDropped(Drops::note);
+    }
+
+    private static void note(Object dropped) {
+        SEEN.add(dropped);
+        if (PLACES.size() < MOST_PLACES) {
+            PLACES.add(new Throwable("dropped here: " + dropped));
+        }
     }
 
     /** What was dropped since the last call. */
     public static List<Object> take() {
         List<Object> all = List.copyOf(SEEN);
         SEEN.removeAll(all);
+        return all;
+    }
+
+    /** Where the first of what was dropped since the last call was dropped. */
+    static List<Throwable> takePlaces() {
+        List<Throwable> all = List.copyOf(PLACES);
+        PLACES.removeAll(all);
         return all;
     }
 }

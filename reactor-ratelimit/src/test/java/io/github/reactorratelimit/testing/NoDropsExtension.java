@@ -36,6 +36,7 @@ public final class NoDropsExtension
 
     private static void check(ExtensionContext context) {
         List<Object> dropped = Drops.take();
+        List<Throwable> places = Drops.takePlaces();
         boolean expected = context.getElement()
                         .filter(element -> element.isAnnotationPresent(ExpectsDrops.class))
                         .isPresent()
@@ -43,7 +44,9 @@ public final class NoDropsExtension
                         .filter(type -> type.isAnnotationPresent(ExpectsDrops.class))
                         .isPresent();
         if (!expected && !dropped.isEmpty()) {
-            throw new AssertionError("dropped signals: " + dropped);
+            AssertionError failure = new AssertionError("dropped signals: " + dropped);
+            places.forEach(failure::addSuppressed);
+            throw failure;
         }
     }
 }
