@@ -4,8 +4,10 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.StaticCredentialsProvider;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -51,11 +53,25 @@ final class RedisConnector {
             if (parsed.getTimeout().equals(RedisURI.DEFAULT_TIMEOUT_DURATION)) {
                 parsed.setTimeout(CONNECT_TIMEOUT);
             }
+            haveCredentialsAtHand(parsed);
+            parsed.getSentinels().forEach(RedisConnector::haveCredentialsAtHand);
             return parsed;
         } catch (IllegalArgumentException unparsable) {
             throw new IllegalArgumentException("uri must look like redis://host:port, rediss://host:port (TLS) or"
                     + " redis-sentinel://host:port,host:port#master, with user:password@ before the host if need be,"
                     + " special characters percent-encoded; it is not shown here because it may hold a password");
+        }
+    }
+
+    /**
+     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal that comes
+     * back there may lose its reason: the connection's thread may see the end of the connection first.
+     */
+    private static void haveCredentialsAtHand(RedisURI parsed) {
+        RedisCredentials inTheText =
+                parsed.getCredentialsProvider().resolveCredentials().toFuture().getNow(null);
+        if (inTheText != null) {
+            parsed.setCredentialsProvider(new StaticCredentialsProvider(inTheText));
         }
     }
 
