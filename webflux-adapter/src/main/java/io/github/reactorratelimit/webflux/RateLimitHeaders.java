@@ -74,7 +74,7 @@ public final class RateLimitHeaders {
         of(decision).forEach(headers::set);
     }
 
-    private String policyValue(Decision decision) {
+    String policyValue(Decision decision) {
         String quota = name + ";q=" + integer(decision.limit());
         return window(decision)
                 .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)
@@ -82,7 +82,7 @@ public final class RateLimitHeaders {
                 .orElse(quota);
     }
 
-    private String stateValue(Decision decision) {
+    String stateValue(Decision decision) {
         String left = name + ";r=" + integer(decision.remaining());
         return decision.retryAfter()
                 .or(decision::resetAfter)
@@ -118,16 +118,16 @@ public final class RateLimitHeaders {
                 .longValueExact());
     }
 
-    private static long ceilSeconds(Duration time) {
+    static long ceilSeconds(Duration time) {
         return time.getNano() == 0 ? time.getSeconds() : time.getSeconds() + 1;
     }
 
-    private static String integer(long value) {
+    static String integer(long value) {
         return Long.toString(Math.min(value, MAX_INTEGER));
     }
 
     /** Anything but printable ASCII could split the header or hide in it. */
-    private static String quoted(String policyName) {
+    static String quoted(String policyName) {
         if (policyName.isEmpty()) {
             throw new IllegalArgumentException("policyName must not be empty");
         }
