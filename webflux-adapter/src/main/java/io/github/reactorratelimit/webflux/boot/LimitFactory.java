@@ -1,0 +1,167 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterBuilder;
+import io.github.reactorratelimit.webflux.RateLimitMode;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.RateLimitRuleBuilder;
+import io.github.reactorratelimit.webflux.RequestCost;
+import io.github.reactorratelimit.webflux.StatusSet;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.web.bind.annotation.RequestMethod;
+import org.springframework.web.server.ServerWebExchange;
+
+/** Makes limits of their properties. */
+final class LimitFactory {
+
+    /** How long a limiter may answer by an override that was changed meanwhile. */
+    private static final Duration OVERRIDES_KEPT = Duration.ofSeconds(1);
+
+    private final LimitKeys keys;
+    private final LimitStores stores;
+    private final LimitRecorders recorders;
+    private final Optional<Predicate<ServerWebExchange>> exempt;
+    private final int hotKeys;
+
+    LimitFactory(
+            LimitKeys keys,
+            LimitStores stores,
+            LimitRecorders recorders,
+            Optional<Predicate<ServerWebExchange>> exempt,
+            int hotKeys) {
+        this.keys = keys;
+        this.stores = stores;
+        this.recorders = recorders;
+        this.exempt = exempt;
+        this.hotKeys = hotKeys;
+    }
+
+    /** What limits share with other instances; null if none made so far does. */
+    @Nullable
+    SharedStore shared() {
+        return stores.shared();
+    }
+
+    LimitNumbers numbers(LimitProperties limit, String at) {
+        return LimitNumbers.of(limit, keys, at);
+    }
+
+    /**
+     * Makes a limit.
+     *
+     * @param at the name of its properties
+     */
+    ConfiguredLimit make(LimitProperties limit, String at) {
+        String name = Properties.required(limit.name(), at + ".name", "is needed: each limit has its own");
+        RateLimitRuleBuilder rule = Properties.of(at + ".name", () -> RateLimitRule.named(name));
+        LimitNumbers numbers = numbers(limit, at);
+        List<LimitKey> key = Properties.orNone(limit.key());
+        Properties.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
+        Properties.of(
+                at + ".key", () -> rule.key(keys.key(key, !numbers.overrides().isEmpty())));
+        requests(limit, rule, at);
+        counting(limit, rule, at);
+        rule.missingKey(limit.missingKey()).onFailure(limit.onFailure());
+        if (Optional.ofNullable(limit.afterAuthentication())
+                .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
+            rule.afterAuthentication();
+        }
+        return limited(limit, rule, name, numbers, at);
+    }
+
+    private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
+        List<String> paths = Properties.orNone(limit.paths());
+        List<HttpMethod> methods = Properties.orNone(limit.methods()).stream()
+                .map(RequestMethod::asHttpMethod)
+                .toList();
+        if (limit.onlyWhereNamed()) {
+            Properties.check(paths.isEmpty(), at + ".paths", "are of no use: the limit is only where it is named");
+            Properties.check(methods.isEmpty(), at + ".methods", "are of no use: the limit is only where it is named");
+            rule.onlyWhereNamed();
+            return;
+        }
+        Properties.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
+        rule.methods(methods);
+        exempt.ifPresent(rule::unless);
+    }
+
+    private static void counting(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
+        Properties.of(at + ".cost", () -> rule.cost(limit.cost()));
+        if (limit.bytesPerPermit() != null) {
+            long bytes = limit.bytesPerPermit().toBytes();
+            Properties.of(at + ".bytes-per-permit", () -> rule.cost(RequestCost.contentLength(bytes, limit.cost())));
+        }
+        List<StatusSet> statuses = Properties.orNone(limit.countOnly());
+        if (!statuses.isEmpty()) {
+            rule.countWhen(exchange -> {
+                HttpStatusCode status = exchange.getResponse().getStatusCode();
+                HttpStatusCode sent = status == null ? HttpStatus.OK : status;
+                return statuses.stream().anyMatch(set -> set.contains(sent));
+            });
+        }
+    }
+
+    private ConfiguredLimit limited(
+            LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitNumbers numbers, String at) {
+        LimitFigures figures = new LimitFigures(hotKeys);
+        KeyPolicies overrides = numbers.overrides().isEmpty() ? null : new KeyPolicies(numbers.overrides());
+        RateLimiterBuilder hard = RateLimiter.builder(numbers.policy())
+                .name(name)
+                .store(stores.of(limit, numbers.policy(), at))
+                .recorder(recorders.of(name))
+                .keyRecorder(figures);
+        if (overrides != null) {
+            hard.policyPerKey(overrides::of, OVERRIDES_KEPT);
+        }
+        Duration maxWait = maxWait(limit, at);
+        RateLimiter soft = numbers.soft() == null ? null : soft(limit, name, numbers.soft(), at);
+        rule.mode(Properties.of(at + ".max-wait", () -> mode(soft, maxWait)));
+        RateLimiter limiter = Properties.of(at + ".limit", hard::build);
+        RateLimitRule made = Properties.of(at, () -> rule.limiter(limiter).build());
+        return new ConfiguredLimit(limit, made, soft, overrides, figures, stores.kind(limit));
+    }
+
+    private RateLimiter soft(LimitProperties limit, String name, RateLimitPolicy policy, String at) {
+        String softName = name + ".soft";
+        return Properties.of(
+                at + ".soft-limit",
+                () -> RateLimiter.builder(policy)
+                        .name(softName)
+                        .store(stores.of(limit, policy, at))
+                        .recorder(recorders.of(softName))
+                        .build());
+    }
+
+    private static @Nullable Duration maxWait(LimitProperties limit, String at) {
+        boolean waits = limit.mode() == Mode.DELAY || limit.softLimit() != null;
+        Properties.check(
+                !waits || limit.maxWait() != null,
+                at + ".max-wait",
+                "is needed, such as 2s: requests wait with mode delay or a soft-limit");
+        Properties.check(
+                limit.mode() != Mode.REJECT || limit.maxWait() == null,
+                at + ".max-wait",
+                "is only for mode delay: with mode reject nobody waits");
+        Properties.check(
+                limit.mode() != Mode.REJECT || limit.softLimit() == null,
+                at + ".soft-limit",
+                "is only for mode delay: with mode reject nobody waits");
+        return limit.maxWait();
+    }
+
+    private static RateLimitMode mode(@Nullable RateLimiter soft, @Nullable Duration maxWait) {
+        if (maxWait == null) {
+            return RateLimitMode.reject();
+        }
+        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft, maxWait);
+    }
+}

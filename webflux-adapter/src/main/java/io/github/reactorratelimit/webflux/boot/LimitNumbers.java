@@ -1,0 +1,44 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.KeyOverride;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What of a limit can change while the application runs.
+ *
+ * @param policy of keys that have none of their own
+ * @param soft above which requests wait; null if there is none
+ * @param overrides policies by key
+ */
+record LimitNumbers(RateLimitPolicy policy, @Nullable RateLimitPolicy soft, Map<String, RateLimitPolicy> overrides) {
+
+    /**
+     * Those of a limit.
+     *
+     * @param at the name of the limit's properties
+     */
+    static LimitNumbers of(LimitProperties limit, LimitKeys keys, String at) {
+        Rate soft = limit.softLimit();
+        return new LimitNumbers(
+                LimitPolicies.of(limit, at),
+                soft == null ? null : LimitPolicies.soft(limit, soft, at),
+                overrides(limit, keys, at + ".overrides"));
+    }
+
+    private static Map<String, RateLimitPolicy> overrides(LimitProperties limit, LimitKeys keys, String at) {
+        Map<String, RateLimitPolicy> policies = new LinkedHashMap<>();
+        List<KeyOverride> overrides = Properties.orNone(limit.overrides());
+        for (int i = 0; i < overrides.size(); i++) {
+            String here = at + "[" + i + "]";
+            String name = Properties.required(overrides.get(i).key(), here + ".key", "is needed: whose limit it is");
+            String key = Properties.of(here + ".key", () -> keys.named(Properties.orNone(limit.key()), name));
+            RateLimitPolicy policy = LimitPolicies.of(limit, overrides.get(i), here);
+            Properties.check(policies.put(key, policy) == null, here + ".key", "has a limit of its own already");
+        }
+        return Map.copyOf(policies);
+    }
+}

@@ -1,0 +1,59 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.MissingKey;
+import io.github.reactorratelimit.webflux.StatusSet;
+import io.github.reactorratelimit.webflux.key.Cidr;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.convert.TypeDescriptor;
+import org.springframework.core.convert.converter.GenericConverter;
+import org.springframework.http.HttpStatusCode;
+
+/** Reads what is written in a few words. YAML takes {@code 401} for a number, so texts and numbers are the same here. */
+final class PropertyTextConverter implements GenericConverter {
+
+    private static final Pattern DENY = Pattern.compile("deny(?:\\s+([1-9]\\d{2}))?");
+
+    private static final Map<Class<?>, Function<String, ?>> PARSERS = Map.of(
+            Rate.class, Rate::parse,
+            LimitKey.class, LimitKey::parse,
+            StatusSet.class, StatusSet::parse,
+            Cidr.class, text -> Cidr.parse(text.strip()),
+            MissingKey.class, PropertyTextConverter::missingKey);
+
+    @Override
+    public Set<ConvertiblePair> getConvertibleTypes() {
+        return PARSERS.keySet().stream()
+                .flatMap(target -> List.of(String.class, Integer.class, Long.class).stream()
+                        .map(source -> new ConvertiblePair(source, target)))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    @Override
+    public @Nullable Object convert(@Nullable Object source, TypeDescriptor sourceType, TypeDescriptor targetType) {
+        Function<String, ?> parser = Objects.requireNonNull(PARSERS.get(targetType.getType()));
+        return source == null ? null : parser.apply(source.toString());
+    }
+
+    private static MissingKey missingKey(String text) {
+        String written = text.strip();
+        if (written.equals("shared")) {
+            return MissingKey.shared();
+        }
+        Matcher deny = DENY.matcher(written);
+        if (!deny.matches()) {
+            throw new IllegalArgumentException(
+                    "'" + text + "' is none of 'deny', 'deny <status>' such as 'deny 401', and 'shared'");
+        }
+        return deny.group(1) == null
+                ? MissingKey.deny()
+                : MissingKey.deny(HttpStatusCode.valueOf(Integer.parseInt(deny.group(1))));
+    }
+}

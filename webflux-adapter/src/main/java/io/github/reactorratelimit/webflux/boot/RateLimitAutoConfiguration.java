@@ -1,0 +1,197 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.micrometer.MicrometerRecorder;
+import io.github.reactorratelimit.webflux.DenialCors;
+import io.github.reactorratelimit.webflux.HeaderOptions;
+import io.github.reactorratelimit.webflux.RateLimitDeniedHandler;
+import io.github.reactorratelimit.webflux.RateLimitEngine;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.RateLimitWebFilter;
+import io.github.reactorratelimit.webflux.RateLimitedHandlerAdapter;
+import io.github.reactorratelimit.webflux.key.ClientAddress;
+import io.github.reactorratelimit.webflux.key.WebKey;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.TreeSet;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBinding;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.util.ClassUtils;
+import org.springframework.web.cors.reactive.CorsConfigurationSource;
+import org.springframework.web.reactive.DispatcherHandler;
+import org.springframework.web.reactive.HandlerMapping;
+import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
+import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/**
+ * Limits the requests of a WebFlux application by its {@code ratelimit.*} properties and its {@link RateLimitRule} beans. Every bean gives
+ * way to one of the application.
+ */
+@AutoConfiguration(
+        afterName = {
+            "org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration",
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"
+        })
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+@ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+@EnableConfigurationProperties(RateLimitProperties.class)
+@ImportRuntimeHints(RateLimitRuntimeHints.class)
+public class RateLimitAutoConfiguration {
+
+    private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
+
+    @Bean
+    @ConfigurationPropertiesBinding
+    static PropertyTextConverter rateLimitPropertyTextConverter() {
+        return new PropertyTextConverter();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    ClientAddress rateLimitClientAddress(RateLimitProperties properties) {
+        return Callers.address(properties.clientAddress());
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    RateLimits rateLimits(
+            RateLimitProperties properties,
+            ClientAddress address,
+            ObjectProvider<SharedStore> shared,
+            ObjectProvider<LimitRecorders> recorders,
+            @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
+            ListableBeanFactory beans) {
+        LimitKeys keys =
+                new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
+        boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
+        boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
+        return new RateLimits(
+                properties,
+                new LimitFactory(
+                        keys,
+                        new LimitStores(properties, hasRedis ? shared::getObject : null),
+                        recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
+                        Callers.exempt(properties.allowList(), address),
+                        shown ? properties.actuator().hotKeys() : 0));
+    }
+
+    private static WebKey bean(ListableBeanFactory beans, String name) {
+        TreeSet<String> known = new TreeSet<>(List.of(beans.getBeanNamesForType(WebKey.class)));
+        if (!known.contains(name)) {
+            throw new IllegalArgumentException("there is no bean '" + name + "' of type WebKey; there are " + known);
+        }
+        return beans.getBean(name, WebKey.class);
+    }
+
+    private static PathPatternParser parser(ObjectProvider<RequestMappingHandlerMapping> mappings) {
+        RequestMappingHandlerMapping mapping = mappings.getIfAvailable();
+        return mapping == null ? PathPatternParser.defaultInstance : mapping.getPathPatternParser();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    RateLimitsLifecycle rateLimitsLifecycle(RateLimits limits, ApplicationContext context) {
+        return new RateLimitsLifecycle(limits, context);
+    }
+
+    /** Both where the application may have put its settings: a source for a filter, and its handler mappings. */
+    @Bean
+    @ConditionalOnMissingBean
+    DenialCors rateLimitDenialCors(
+            ObjectProvider<CorsConfigurationSource> sources, ObjectProvider<DispatcherHandler> dispatchers) {
+        CorsConfigurationSource source = sources.getIfUnique();
+        DenialCors filters = source == null ? DenialCors.none() : DenialCors.from(source);
+        DenialCors handlers = DenialCors.from(() -> mappings(dispatchers));
+        return exchange -> filters.write(exchange).then(handlers.write(exchange));
+    }
+
+    private static List<HandlerMapping> mappings(ObjectProvider<DispatcherHandler> dispatchers) {
+        DispatcherHandler dispatcher = dispatchers.getIfAvailable();
+        List<HandlerMapping> mappings = dispatcher == null ? null : dispatcher.getHandlerMappings();
+        return mappings == null ? List.of() : mappings;
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    RateLimitEngine rateLimitEngine(
+            RateLimitProperties properties,
+            RateLimits limits,
+            ObjectProvider<RateLimitRule> rules,
+            DenialCors cors,
+            ObjectProvider<RateLimitDeniedHandler> denied,
+            @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
+        List<RateLimitRule> all = new ArrayList<>(limits.rules());
+        rules.orderedStream().forEach(all::add);
+        RateLimitProperties.Headers sent = properties.headers();
+        HeaderOptions headers = Properties.of(
+                "ratelimit.headers.retry-after-jitter",
+                () -> new HeaderOptions(sent.standard(), sent.legacy(), sent.retryAfterJitter()));
+        return Properties.of(
+                        "ratelimit.key-timeout", () -> RateLimitEngine.builder().keyTimeout(properties.keyTimeout()))
+                .rules(all)
+                .parser(parser(mappings))
+                .headers(headers)
+                .cors(cors)
+                .deniedHandler(denied.getIfAvailable(RateLimitDeniedHandler::problem))
+                .build();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean(name = "rateLimitWebFilter")
+    RateLimitWebFilter rateLimitWebFilter(RateLimitEngine engine) {
+        return RateLimitWebFilter.of(engine);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean(name = "rateLimitAfterAuthenticationWebFilter")
+    RateLimitWebFilter rateLimitAfterAuthenticationWebFilter(RateLimitEngine engine) {
+        return RateLimitWebFilter.afterAuthentication(engine);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    RateLimitedHandlerAdapter rateLimitedHandlerAdapter(
+            RateLimitEngine engine,
+            @Qualifier("requestMappingHandlerAdapter") ObjectProvider<RequestMappingHandlerAdapter> controllers) {
+        return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
+    }
+
+    /** An annotation that names no limit is found now, and not by the first request. */
+    @Bean
+    SmartInitializingSingleton rateLimitedHandlerCheck(
+            RateLimitedHandlerAdapter adapter,
+            @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
+        return () -> mappings.ifAvailable(
+                mapping -> adapter.check(mapping.getHandlerMethods().values()));
+    }
+
+    /** Meters, where the application has a registry for them. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(MeterRegistry.class)
+    static class Meters {
+
+        @Bean
+        @ConditionalOnBean(MeterRegistry.class)
+        @ConditionalOnMissingBean
+        LimitRecorders rateLimitRecorders(MeterRegistry registry) {
+            return name -> MicrometerRecorder.create(registry, name);
+        }
+    }
+}

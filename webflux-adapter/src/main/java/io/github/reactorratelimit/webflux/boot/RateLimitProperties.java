@@ -1,0 +1,140 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.HeaderOptions;
+import io.github.reactorratelimit.webflux.key.Cidr;
+import java.time.Duration;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The {@code ratelimit.*} properties.
+ *
+ * <pre>{@code
+ * ratelimit:
+ *   limits:
+ *     - name: per-client
+ *       key: ip
+ *       limit: 100 per minute
+ * }</pre>
+ *
+ * @param enabled Whether requests are limited at all.
+ * @param limits The limits. All that match a request apply to it; put the one most likely to deny first.
+ * @param store Where the state of the limits lives. Redis if the application has it, unless given.
+ * @param maxKeys Keys that each limit remembers in this process; beyond that, keys share cells, which is stricter and never laxer.
+ * @param keyTimeout How long the key of a request may take to be found; then it is denied with 503.
+ * @param clientAddress How the address of a client is found.
+ * @param allowList Callers that are not limited.
+ * @param headers Header fields that tell a client about its limits.
+ * @param redis How Redis is used.
+ * @param actuator What the endpoint shows and allows.
+ */
+@ConfigurationProperties(prefix = "ratelimit", ignoreUnknownFields = false)
+public record RateLimitProperties(
+        @DefaultValue("true") boolean enabled,
+        @DefaultValue List<LimitProperties> limits,
+        LimitProperties.@Nullable StoreKind store,
+        @DefaultValue("1000000") int maxKeys,
+        @DefaultValue("5s") Duration keyTimeout,
+        @DefaultValue Address clientAddress,
+        @DefaultValue AllowList allowList,
+        @DefaultValue Headers headers,
+        @DefaultValue Redis redis,
+        @DefaultValue Actuator actuator) {
+
+    /** Which word about a client's address is believed. */
+    public enum AddressSource {
+        /** The other end of the connection. */
+        PEER,
+        /** What the server says, behind the PROXY protocol for example. */
+        REPORTED_BY_SERVER,
+        /** What trusted proxies wrote into {@code X-Forwarded-For}. */
+        X_FORWARDED_FOR,
+        /** What trusted proxies wrote into {@code Forwarded} (RFC 7239). */
+        FORWARDED
+    }
+
+    /**
+     * How the address of a client is found.
+     *
+     * @param source Which word about it is believed. x-forwarded-for if there are trusted proxies, otherwise peer.
+     * @param trustedProxies Networks of the proxies whose word is believed, such as 10.0.0.0/8.
+     * @param trustedHops Number of proxies in front of the application, instead of their networks.
+     * @param ipv4Prefix IPv4 addresses count together if so many leading bits are equal.
+     * @param ipv6Prefix IPv6 addresses count together if so many leading bits are equal.
+     */
+    public record Address(
+            @Nullable AddressSource source,
+            @Nullable List<Cidr> trustedProxies,
+            @Nullable Integer trustedHops,
+            @DefaultValue("32") int ipv4Prefix,
+            @DefaultValue("64") int ipv6Prefix) {}
+
+    /**
+     * Callers that are not limited by the limits of the configuration.
+     *
+     * @param networks Networks whose clients are not limited.
+     * @param secretHeader Header in which callers that are not limited send a secret.
+     * @param secrets The secrets, at least 16 characters each; several while one is being replaced.
+     */
+    public record AllowList(
+            @Nullable List<Cidr> networks,
+            @Nullable String secretHeader,
+            @Nullable List<String> secrets) {
+
+        /** Never the secrets. */
+        @Override
+        public String toString() {
+            return "AllowList[networks=" + networks + ", secretHeader=" + secretHeader + "]";
+        }
+    }
+
+    /**
+     * Header fields that tell a client about its limits.
+     *
+     * @param standard Whether RateLimit and RateLimit-Policy are sent.
+     * @param legacy Whether X-RateLimit-Limit, -Remaining and -Reset are sent, and in which form the latter is.
+     * @param retryAfterJitter Part of the time, 0 to 1, by which Retry-After may be later than necessary, at random.
+     */
+    public record Headers(
+            @DefaultValue("true") boolean standard,
+            @DefaultValue("off") HeaderOptions.Legacy legacy,
+            @DefaultValue("0.1") double retryAfterJitter) {}
+
+    /**
+     * How Redis is used.
+     *
+     * @param uri Redis for the limits alone, such as redis://host:6379, rediss:// for TLS, or redis-sentinel://host:26379#master. The application's
+     *     own, if it has one, unless given.
+     * @param clusterUris Nodes of a Redis Cluster for the limits alone; the others are found through them.
+     * @param prefix What the keys begin with.
+     * @param deadline How long a call may take.
+     * @param whenUnavailable What limits answer while Redis does not. With local, instances must be given.
+     * @param instances Number of instances of the application, each of which gives out its share while Redis is away.
+     */
+    public record Redis(
+            @Nullable String uri,
+            @Nullable List<String> clusterUris,
+            @DefaultValue("ratelimit") String prefix,
+            @DefaultValue("50ms") Duration deadline,
+            @DefaultValue("closed") LimitProperties.WhenUnavailable whenUnavailable,
+            @Nullable Integer instances) {
+
+        /** Never the addresses, which may hold a password. */
+        @Override
+        public String toString() {
+            return "Redis[prefix=" + prefix + ", deadline=" + deadline + ", whenUnavailable=" + whenUnavailable + "]";
+        }
+    }
+
+    /**
+     * What the endpoint shows and allows.
+     *
+     * @param writable Whether limits can be changed, and keys be paused and reset, through the endpoint.
+     * @param hotKeys How many of the keys most used and most denied are shown, hashed; 0 for none.
+     */
+    public record Actuator(
+            @DefaultValue("false") boolean writable,
+            @DefaultValue("10") int hotKeys) {}
+}

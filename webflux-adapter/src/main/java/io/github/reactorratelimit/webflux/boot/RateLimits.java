@@ -1,0 +1,161 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * The limits of the configuration, as they rule now.
+ *
+ * <pre>{@code
+ * limits.refresh(changedProperties)     // other numbers from now on; what was spent is kept
+ * limits.limiter("per-client")          // to reset or pause a key
+ * }</pre>
+ */
+public final class RateLimits {
+
+    private final RateLimitProperties properties;
+    private final LimitFactory factory;
+    private final Map<String, ConfiguredLimit> limits;
+
+    RateLimits(RateLimitProperties properties, LimitFactory factory) {
+        this.properties = properties;
+        this.factory = factory;
+        this.limits = make(properties.limits(), factory);
+    }
+
+    private static Map<String, ConfiguredLimit> make(List<LimitProperties> all, LimitFactory factory) {
+        Map<String, ConfiguredLimit> made = new LinkedHashMap<>();
+        try {
+            requireDifferentNames(all);
+            for (int i = 0; i < all.size(); i++) {
+                ConfiguredLimit limit = factory.make(all.get(i), Properties.limit(i));
+                made.put(limit.name(), limit);
+            }
+        } catch (RuntimeException refused) {
+            made.values().forEach(limit -> limit.close().subscribe());
+            throw refused;
+        }
+        return made;
+    }
+
+    private static void requireDifferentNames(List<LimitProperties> all) {
+        Map<String, Integer> seen = new LinkedHashMap<>();
+        for (int i = 0; i < all.size(); i++) {
+            String name = all.get(i).name();
+            Integer first = name == null ? null : seen.putIfAbsent(name, i);
+            Properties.check(
+                    first == null,
+                    Properties.limit(i) + ".name",
+                    "is '" + name + "' like " + (first == null ? "" : Properties.limit(first))
+                            + ".name: each limit needs a name of its own");
+        }
+    }
+
+    /** The limits of the configuration as rules, in their order. */
+    public List<RateLimitRule> rules() {
+        return limits.values().stream().map(ConfiguredLimit::rule).toList();
+    }
+
+    /** Who decides for the limit of this name; empty if the configuration has none. */
+    public Optional<RateLimiter> limiter(String limitName) {
+        return Optional.ofNullable(limits.get(limitName)).map(ConfiguredLimit::limiter);
+    }
+
+    /** What limits share with other instances; null if none does. */
+    @Nullable
+    SharedStore shared() {
+        return factory.shared();
+    }
+
+    @Nullable
+    ConfiguredLimit find(String limitName) {
+        return limits.get(limitName);
+    }
+
+    /**
+     * What a refresh did.
+     *
+     * @param changed names of the limits whose numbers changed
+     * @param needRestart what else differs, and stays as it is until the application starts again
+     */
+    public record Refreshed(List<String> changed, List<String> needRestart) {
+
+        public Refreshed {
+            changed = List.copyOf(changed);
+            needRestart = List.copyOf(needRestart);
+        }
+    }
+
+    /**
+     * Lets the numbers of these properties rule from now on: limit, algorithm, burst, queue, soft-limit and overrides of limits that have
+     * the same names. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told. If a
+     * property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled.
+     */
+    public Mono<Refreshed> refresh(RateLimitProperties changed) {
+        return Mono.defer(() -> {
+            requireDifferentNames(changed.limits());
+            List<String> needRestart = new ArrayList<>();
+            Map<ConfiguredLimit, LimitNumbers> numbers = compare(changed, needRestart);
+            return Flux.fromIterable(numbers.entrySet())
+                    .concatMap(entry -> entry.getKey()
+                            .change(entry.getValue())
+                            .filter(different -> different)
+                            .map(different -> entry.getKey().name()))
+                    .collectList()
+                    .map(names -> new Refreshed(names, needRestart));
+        });
+    }
+
+    private Map<ConfiguredLimit, LimitNumbers> compare(RateLimitProperties changed, List<String> needRestart) {
+        Map<ConfiguredLimit, LimitNumbers> numbers = new LinkedHashMap<>();
+        List<String> missing = new ArrayList<>(limits.keySet());
+        for (int i = 0; i < changed.limits().size(); i++) {
+            LimitProperties limit = changed.limits().get(i);
+            String at = Properties.limit(i);
+            LimitNumbers wanted = factory.numbers(limit, at);
+            ConfiguredLimit ruling = limits.get(String.valueOf(limit.name()));
+            if (ruling == null) {
+                needRestart.add(at + ": there was no limit of this name");
+                continue;
+            }
+            missing.remove(ruling.name());
+            if (!ruling.properties().withNumbersOf(limit).equals(limit)) {
+                needRestart.add(at + ": other properties than its numbers differ");
+            }
+            ruling.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));
+            numbers.put(ruling, wanted);
+        }
+        missing.forEach(name -> needRestart.add("limit '" + name + "' is not there any more"));
+        if (!others(changed).equals(others(properties))) {
+            needRestart.add("ratelimit: properties beside the limits differ");
+        }
+        return numbers;
+    }
+
+    private static List<Object> others(RateLimitProperties of) {
+        return List.of(
+                of.enabled(),
+                Optional.ofNullable(of.store()),
+                of.maxKeys(),
+                of.keyTimeout(),
+                of.clientAddress(),
+                of.allowList(),
+                of.headers(),
+                of.redis(),
+                of.actuator());
+    }
+
+    /** Ends every wait, and completes when everything has been settled. */
+    Mono<Void> close() {
+        return Mono.whenDelayError(
+                limits.values().stream().map(ConfiguredLimit::close).toList());
+    }
+}

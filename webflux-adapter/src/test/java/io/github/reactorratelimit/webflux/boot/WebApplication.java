@@ -1,0 +1,148 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ResponseStatusException;
+import reactor.core.publisher.Mono;
+
+/** A Boot application on a real server and a free port, whose configuration is a text of YAML. */
+final class WebApplication implements AutoCloseable {
+
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
+
+    private final ConfigurableApplicationContext context;
+
+    private WebApplication(ConfigurableApplicationContext context) {
+        this.context = context;
+    }
+
+    /** What an application has that does not think of limits. */
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration(
+            excludeName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
+    @RestController
+    static class Minimal {
+
+        @GetMapping("/hello")
+        Mono<String> hello() {
+            return Mono.just("hello");
+        }
+
+        @PostMapping("/login")
+        Mono<String> login(@RequestParam int status) {
+            return status < 400
+                    ? Mono.just("welcome")
+                    : Mono.error(
+                            new ResponseStatusException(org.springframework.http.HttpStatusCode.valueOf(status), "no"));
+        }
+    }
+
+    /** Starts it with this configuration file; more beans come from {@code sources}. */
+    static WebApplication start(String yaml, Class<?>... sources) {
+        return new WebApplication(run(yaml, List.of("server.port=0"), sources));
+    }
+
+    static WebApplication start(String yaml, List<String> properties, Class<?>... sources) {
+        List<String> all = new ArrayList<>(properties);
+        all.add("server.port=0");
+        return new WebApplication(run(yaml, all, sources));
+    }
+
+    private static ConfigurableApplicationContext run(String yaml, List<String> properties, Class<?>... sources) {
+        Path file = write(yaml);
+        try {
+            SpringApplication application = new SpringApplicationBuilder(Minimal.class)
+                    .sources(sources)
+                    .web(WebApplicationType.REACTIVE)
+                    .registerShutdownHook(false)
+                    .build();
+            return application.run(Stream.concat(
+                            Stream.of(
+                                    "--spring.config.location=" + file.toUri(),
+                                    "--spring.main.banner-mode=off",
+                                    "--spring.jmx.enabled=false"),
+                            properties.stream().map(property -> "--" + property))
+                    .toArray(String[]::new));
+        } finally {
+            delete(file);
+        }
+    }
+
+    private static Path write(String yaml) {
+        try {
+            return Files.writeString(Files.createTempFile("application", ".yml"), yaml, StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static void delete(Path file) {
+        try {
+            Files.deleteIfExists(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    ConfigurableApplicationContext context() {
+        return context;
+    }
+
+    <T> T bean(Class<T> type) {
+        return context.getBean(type);
+    }
+
+    int port() {
+        return context.getBean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
+    }
+
+    HttpResponse<String> get(String target, String... headers) {
+        return send(request(target, headers).GET());
+    }
+
+    HttpResponse<String> post(String target, String body, String... headers) {
+        return send(request(target, headers).POST(HttpRequest.BodyPublishers.ofString(body)));
+    }
+
+    private HttpRequest.Builder request(String target, String... headers) {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + target));
+        return headers.length == 0 ? request : request.headers(headers);
+    }
+
+    private static HttpResponse<String> send(HttpRequest.Builder request) {
+        try {
+            return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        context.close();
+    }
+}
