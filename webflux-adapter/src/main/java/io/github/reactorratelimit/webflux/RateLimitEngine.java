@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.PathContainer;
@@ -29,6 +30,7 @@ public final class RateLimitEngine {
     private final Map<String, RateLimitRule> rules;
     private final List<Matched> beforeAuthentication;
     private final List<Matched> afterAuthentication;
+    private final Predicate<ServerWebExchange> exempt;
     private final Duration keyTimeout;
     private final ResponseFields fields;
     private final DenialWriter denials;
@@ -49,6 +51,7 @@ public final class RateLimitEngine {
                 .collect(Collectors.toMap(RateLimitRule::name, Function.identity(), (a, b) -> a, LinkedHashMap::new));
         this.beforeAuthentication = matched(builder, false);
         this.afterAuthentication = matched(builder, true);
+        this.exempt = builder.exempt;
         this.keyTimeout = builder.keyTimeout;
         this.fields = new ResponseFields(builder.headers);
         this.denials = new DenialWriter(fields, builder.cors, builder.deniedHandler);
@@ -122,7 +125,7 @@ public final class RateLimitEngine {
             Admission admission = Admission.of(exchange);
             List<RateLimitRule> fresh =
                     asked.stream().filter(rule -> !admission.has(rule)).toList();
-            if (fresh.isEmpty()) {
+            if (fresh.isEmpty() || exempt.test(exchange)) {
                 return Mono.just(Verdict.PASS);
             }
             admission.decide();

@@ -5,12 +5,15 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Predicate;
+import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /** Builds a {@link RateLimitEngine}. */
 public final class RateLimitEngineBuilder {
 
     final List<RateLimitRule> rules = new ArrayList<>();
+    Predicate<ServerWebExchange> exempt = exchange -> false;
     PathPatternParser parser = PathPatternParser.defaultInstance;
     HeaderOptions headers = HeaderOptions.defaults();
     DenialCors cors = DenialCors.none();
@@ -35,6 +38,12 @@ public final class RateLimitEngineBuilder {
     /** Adds rules. */
     public RateLimitEngineBuilder rules(Collection<RateLimitRule> rules) {
         rules.forEach(this::rule);
+        return this;
+    }
+
+    /** Callers to which no rule applies: an allow-list. Of several, each exempts. It runs on the event loop and must not block. */
+    public RateLimitEngineBuilder exempt(Predicate<? super ServerWebExchange> internal) {
+        this.exempt = exempt.or(Objects.requireNonNull(internal, "internal"));
         return this;
     }
 
