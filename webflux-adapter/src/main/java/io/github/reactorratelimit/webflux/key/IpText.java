@@ -54,19 +54,19 @@ final class IpText {
         return value <= 255 ? value : NOT_AN_ADDRESS;
     }
 
-    private static @Nullable IpAddress parseIpv6(String text) {
-        int end = endBeforeZone(text);
+    private static @Nullable IpAddress parseIpv6(String literal) {
+        String text = withoutZone(literal);
         int gap = text.indexOf("::");
         int[] head = new int[GROUPS];
-        if (gap < 0 || gap >= end) {
-            return groups(text, 0, end, true, head) == GROUPS ? ofGroups(head) : null;
+        if (gap < 0) {
+            return groups(text, 0, text.length(), true, head) == GROUPS ? ofGroups(head) : null;
         }
         if (text.indexOf("::", gap + 1) >= 0) {
             return null;
         }
         int[] tail = new int[GROUPS];
         int before = groups(text, 0, gap, false, head);
-        int after = groups(text, gap + 2, end, true, tail);
+        int after = groups(text, gap + 2, text.length(), true, tail);
         if (before == NOT_AN_ADDRESS || after == NOT_AN_ADDRESS || before + after >= GROUPS) {
             return null;
         }
@@ -74,19 +74,16 @@ final class IpText {
         return ofGroups(head);
     }
 
-    /** Where the address ends and its zone begins; 0, which no address has, if the zone is malformed. */
-    private static int endBeforeZone(String text) {
+    /** The address before its zone; as it is, which is no address, if the zone is malformed. */
+    private static String withoutZone(String text) {
         int percent = text.indexOf('%');
-        if (percent < 0) {
-            return text.length();
-        }
         int zoneChars = text.length() - percent - 1;
-        boolean zone = zoneChars >= 1 && zoneChars <= MAX_ZONE_CHARS;
+        boolean zone = percent >= 0 && zoneChars >= 1 && zoneChars <= MAX_ZONE_CHARS;
         for (int i = percent + 1; zone && i < text.length(); i++) {
             char c = text.charAt(i);
             zone = isDigit(c, 36) || "-._~%".indexOf(c) >= 0;
         }
-        return zone ? percent : 0;
+        return zone ? text.substring(0, percent) : text;
     }
 
     /** Reads groups between colons, the last of which may be IPv4 if the address ends there; how many, none for an empty text. */
