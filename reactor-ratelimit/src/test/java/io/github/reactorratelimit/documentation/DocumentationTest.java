@@ -75,7 +75,7 @@ class DocumentationTest {
     void everyBlockSaysItsLanguage() throws IOException {
         assertThat(snippets())
                 .allSatisfy(snippet ->
-                        assertThat(snippet.language()).as(snippet.toString()).isIn("java", "xml", "sh", "text"));
+                        assertThat(snippet.language()).as(snippet.toString()).isIn("java", "xml", "yaml", "sh", "text"));
     }
 
     @Test

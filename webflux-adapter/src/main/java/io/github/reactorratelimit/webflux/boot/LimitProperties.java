@@ -118,20 +118,35 @@ public record LimitProperties(
 
     /** The same limit with the numbers of another one: what can change while the application runs. */
     LimitProperties withNumbersOf(LimitProperties other) {
+        return with(other.limit, other.algorithm, other.burst, other.queue, other.softLimit, other.overrides);
+    }
+
+    /** The same limit with other numbers. */
+    LimitProperties withLimit(Rate other, @Nullable Long otherBurst) {
+        return with(other, algorithm, otherBurst, queue, softLimit, overrides);
+    }
+
+    private LimitProperties with(
+            @Nullable Rate otherLimit,
+            Algorithm otherAlgorithm,
+            @Nullable Long otherBurst,
+            @Nullable Long otherQueue,
+            @Nullable Rate otherSoftLimit,
+            @Nullable List<KeyOverride> otherOverrides) {
         return new LimitProperties(
                 name,
                 paths,
                 methods,
                 key,
-                other.limit,
-                other.algorithm,
-                other.burst,
-                other.queue,
+                otherLimit,
+                otherAlgorithm,
+                otherBurst,
+                otherQueue,
                 cost,
                 bytesPerPermit,
                 mode,
                 maxWait,
-                other.softLimit,
+                otherSoftLimit,
                 countOnly,
                 missingKey,
                 onFailure,
@@ -139,6 +154,6 @@ public record LimitProperties(
                 store,
                 onlyWhereNamed,
                 afterAuthentication,
-                other.overrides);
+                otherOverrides);
     }
 }

@@ -32,6 +32,7 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.cors.reactive.CorsConfigurationSource;
 import org.springframework.web.reactive.DispatcherHandler;
@@ -109,6 +110,12 @@ public class RateLimitAutoConfiguration {
     @ConditionalOnMissingBean
     RateLimitsLifecycle rateLimitsLifecycle(RateLimits limits, ApplicationContext context) {
         return new RateLimitsLifecycle(limits, context);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    RateLimitRefresher rateLimitRefresher(RateLimits limits, Environment environment) {
+        return new RateLimitRefresher(limits, environment);
     }
 
     /** Both where the application may have put its settings: a source for a filter, and its handler mappings. */

@@ -114,6 +114,24 @@ public final class RateLimits {
         });
     }
 
+    /**
+     * Lets another limit rule from now on, in place of the one that is configured; its algorithm stays, and so does what clients have spent.
+     * Where limits are shared, it rules in all instances.
+     *
+     * @param burst permits that may be taken at once; as many as the limit if null
+     * @throws IllegalArgumentException signalled, if the configuration has no such limit, or it cannot have these numbers
+     */
+    public Mono<Void> change(String limitName, Rate limit, @Nullable Long burst) {
+        return Mono.defer(() -> {
+            ConfiguredLimit ruling = limits.get(limitName);
+            if (ruling == null) {
+                throw new IllegalArgumentException("the configuration has no limit '" + limitName + "'");
+            }
+            LimitProperties wanted = ruling.properties().withLimit(limit, burst);
+            return ruling.limiter().changePolicy(LimitPolicies.of(wanted, "limit '" + limitName + "'"));
+        });
+    }
+
     private Map<ConfiguredLimit, LimitNumbers> compare(RateLimitProperties changed, List<String> needRestart) {
         Map<ConfiguredLimit, LimitNumbers> numbers = new LinkedHashMap<>();
         List<String> missing = new ArrayList<>(limits.keySet());

@@ -25,12 +25,14 @@ import reactor.core.publisher.Mono;
 final class RedisSharedStore implements SharedStore {
 
     private final RedisStore store;
+
+    /** Once: the end of the application and that of the bean both ask for it. */
     private final Mono<Void> closing;
 
     private RedisSharedStore(RedisStore store, RateLimitProperties.Redis properties, Mono<Void> closing) {
         RedisStore prefixed = Properties.of("ratelimit.redis.prefix", () -> store.withPrefix(properties.prefix()));
         this.store = Properties.of("ratelimit.redis.deadline", () -> prefixed.withDeadline(properties.deadline()));
-        this.closing = closing;
+        this.closing = closing.cache();
     }
 
     /** On a server for the limits alone, which has to be there: the application waits for it, and does not start without. */

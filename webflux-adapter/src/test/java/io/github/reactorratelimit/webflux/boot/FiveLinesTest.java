@@ -17,6 +17,10 @@ class FiveLinesTest {
                   limit: 3 per day
             """;
 
+    private static final String SHOWN = """
+            management.endpoints.web.exposure.include: ratelimits
+            """;
+
     @Test
     void fiveLinesOfYamlLimitEachClient() {
         try (WebApplication application = WebApplication.start(FIVE_LINES)) {
@@ -33,7 +37,23 @@ class FiveLinesTest {
             assertThat(denied.headers().firstValueAsLong("Retry-After").orElseThrow())
                     .isPositive();
             assertThat(denied.headers().firstValue("Cache-Control")).contains("no-store");
+            assertThat(denied.headers().firstValue("Content-Type").orElseThrow())
+                    .startsWith("application/problem+json");
             assertThat(denied.body()).contains("quota-exceeded", "per-client");
+        }
+    }
+
+    @Test
+    void theEndpointShowsThem() {
+        try (WebApplication application = WebApplication.start(FIVE_LINES + SHOWN)) {
+            application.get("/hello");
+            HttpResponse<String> shown = application.get("/actuator/ratelimits");
+            assertThat(shown.statusCode()).isEqualTo(200);
+            assertThat(shown.body())
+                    .contains("\"name\":\"per-client\"", "\"key\":\"ip\"", "\"store\":\"local\"")
+                    .contains("TokenBucket[capacity=3", "\"allowed\":2", "\"denied\":0", "\"permitsTaken\":2")
+                    .contains("\"mostUsed\":[{\"hash\":")
+                    .doesNotContain("127.0.0.1");
         }
     }
 }

@@ -9,16 +9,21 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalysisReporter;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import org.springframework.http.HttpStatusCode;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
@@ -30,6 +35,12 @@ import reactor.core.publisher.Mono;
 final class WebApplication implements AutoCloseable {
 
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
+    private static final String SPRING_DATA_REDIS =
+            "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration";
+    private static final ThreadLocal<FailureAnalysis> LAST_FAILURE = new ThreadLocal<>();
+
+    /** Longer than anything takes on a busy machine. */
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private final ConfigurableApplicationContext context;
 
@@ -39,8 +50,7 @@ final class WebApplication implements AutoCloseable {
 
     /** What an application has that does not think of limits. */
     @Configuration(proxyBeanMethods = false)
-    @EnableAutoConfiguration(
-            excludeName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
+    @EnableAutoConfiguration
     @RestController
     static class Minimal {
 
@@ -53,20 +63,44 @@ final class WebApplication implements AutoCloseable {
         Mono<String> login(@RequestParam int status) {
             return status < 400
                     ? Mono.just("welcome")
-                    : Mono.error(
-                            new ResponseStatusException(org.springframework.http.HttpStatusCode.valueOf(status), "no"));
+                    : Mono.error(new ResponseStatusException(HttpStatusCode.valueOf(status), "no"));
         }
     }
 
-    /** Starts it with this configuration file; more beans come from {@code sources}. */
+    /** Starts it with this configuration file; more beans come from {@code sources}. It has no Redis of its own. */
     static WebApplication start(String yaml, Class<?>... sources) {
-        return new WebApplication(run(yaml, List.of("server.port=0"), sources));
+        return start(yaml, List.of("spring.autoconfigure.exclude=" + SPRING_DATA_REDIS), sources);
     }
 
+    /** Starts it with properties beside the file. */
     static WebApplication start(String yaml, List<String> properties, Class<?>... sources) {
         List<String> all = new ArrayList<>(properties);
         all.add("server.port=0");
         return new WebApplication(run(yaml, all, sources));
+    }
+
+    /** What Boot tells of an application that does not start with this configuration file. */
+    static FailureAnalysis failure(String yaml, Class<?>... sources) {
+        LAST_FAILURE.remove();
+        try {
+            start(yaml, sources).close();
+            throw new AssertionError("it starts");
+        } catch (RuntimeException expected) {
+            FailureAnalysis analysis = LAST_FAILURE.get();
+            if (analysis == null) {
+                throw new AssertionError("it does not start, but Boot does not tell why", expected);
+            }
+            return analysis;
+        }
+    }
+
+    /** Boot calls it on the thread that starts the application. */
+    static final class Reporter implements FailureAnalysisReporter {
+
+        @Override
+        public void report(FailureAnalysis analysis) {
+            LAST_FAILURE.set(analysis);
+        }
     }
 
     private static ConfigurableApplicationContext run(String yaml, List<String> properties, Class<?>... sources) {
@@ -81,7 +115,8 @@ final class WebApplication implements AutoCloseable {
                             Stream.of(
                                     "--spring.config.location=" + file.toUri(),
                                     "--spring.main.banner-mode=off",
-                                    "--spring.jmx.enabled=false"),
+                                    "--spring.jmx.enabled=false",
+                                    "--spring.reactor.netty.shutdown-quiet-period=0s"),
                             properties.stream().map(property -> "--" + property))
                     .toArray(String[]::new));
         } finally {
@@ -125,8 +160,16 @@ final class WebApplication implements AutoCloseable {
         return send(request(target, headers).POST(HttpRequest.BodyPublishers.ofString(body)));
     }
 
+    /** The statuses of so many requests, one after the other. */
+    List<Integer> statuses(int requests, String target, String... headers) {
+        return IntStream.range(0, requests)
+                .mapToObj(i -> get(target, headers).statusCode())
+                .toList();
+    }
+
     private HttpRequest.Builder request(String target, String... headers) {
-        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + target));
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port() + target))
+                .timeout(PATIENCE);
         return headers.length == 0 ? request : request.headers(headers);
     }
 

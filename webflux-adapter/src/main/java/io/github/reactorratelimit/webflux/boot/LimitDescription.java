@@ -1,0 +1,50 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.hotkeys.HotKey;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A limit as the endpoint shows it. Never a key, which may be a secret.
+ *
+ * @param name its name
+ * @param policy the policy that rules now
+ * @param paths its path patterns; empty for every path
+ * @param key what it counts by, as it is written in the configuration; null for a rule of the application's own
+ * @param store where it lives; null for a rule of the application's own
+ * @param figures its answers since the application started; null for a rule of the application's own
+ * @param hotKeys the keys that stand out; null for a rule of the application's own
+ */
+public record LimitDescription(
+        String name,
+        String policy,
+        List<String> paths,
+        @Nullable String key,
+        @Nullable String store,
+        @Nullable Figures figures,
+        @Nullable StandingOut hotKeys) {
+
+    /**
+     * Answers since the application started, of this instance.
+     *
+     * @param allowed requests that were allowed
+     * @param denied requests that were denied
+     * @param permitsTaken permits of those that were allowed; what was given back counts as taken
+     */
+    public record Figures(long allowed, long denied, long permitsTaken) {}
+
+    /**
+     * Hashes of keys, with how many permits at least and at most were theirs.
+     *
+     * @param mostUsed those that took most permits
+     * @param mostDenied those that were denied most
+     */
+    public record StandingOut(List<HotKey> mostUsed, List<HotKey> mostDenied) {}
+
+    /**
+     * All limits.
+     *
+     * @param limits in the order in which they are asked
+     */
+    public record All(List<LimitDescription> limits) {}
+}

@@ -1,0 +1,48 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.RateLimitEngine;
+import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
+import org.springframework.boot.health.contributor.ReactiveHealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+
+/** Shows the limits and how their store is, where the application has the Actuator. */
+@AutoConfiguration(after = RateLimitAutoConfiguration.class)
+@ConditionalOnBean({RateLimits.class, RateLimitEngine.class})
+public class RateLimitActuatorAutoConfiguration {
+
+    /** The endpoint. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
+    static class Shown {
+
+        @Bean
+        @ConditionalOnMissingBean
+        @ConditionalOnAvailableEndpoint(endpoint = RateLimitsEndpoint.class)
+        RateLimitsEndpoint rateLimitsEndpoint(
+                RateLimitEngine engine, RateLimits limits, RateLimitProperties properties) {
+            return properties.actuator().writable()
+                    ? new WritableRateLimitsEndpoint(engine, limits)
+                    : new RateLimitsEndpoint(engine, limits);
+        }
+    }
+
+    /** The health of the store. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({ReactiveHealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
+    static class Healthy {
+
+        @Bean
+        @ConditionalOnMissingBean(name = "rateLimitHealthIndicator")
+        @ConditionalOnEnabledHealthIndicator("ratelimit")
+        RateLimitHealthIndicator rateLimitHealthIndicator(RateLimits limits) {
+            return new RateLimitHealthIndicator(limits);
+        }
+    }
+}

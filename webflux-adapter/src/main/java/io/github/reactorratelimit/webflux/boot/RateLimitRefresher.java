@@ -1,0 +1,69 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
+import org.springframework.boot.context.properties.bind.BindHandler;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.PropertySourcesPlaceholdersResolver;
+import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
+import org.springframework.boot.convert.ApplicationConversionService;
+import org.springframework.context.ApplicationEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.core.env.Environment;
+import reactor.core.publisher.Mono;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * Reads the properties again, and lets their numbers rule. Does so by itself when Spring Cloud says that they have changed; that class
+ * is known by its name only.
+ */
+public final class RateLimitRefresher implements ApplicationListener<ApplicationEvent> {
+
+    private static final String CHANGED = "org.springframework.cloud.context.environment.EnvironmentChangeEvent";
+
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
+
+    private final RateLimits limits;
+    private final Environment environment;
+
+    RateLimitRefresher(RateLimits limits, Environment environment) {
+        this.limits = limits;
+        this.environment = environment;
+    }
+
+    /** {@link RateLimits#refresh} with the properties as they are in the environment now, checked as at the start. */
+    public Mono<Refreshed> refresh() {
+        return Mono.fromCallable(() -> read(environment))
+                .flatMap(limits::refresh)
+                .doOnNext(RateLimitRefresher::log);
+    }
+
+    static RateLimitProperties read(Environment environment) {
+        ApplicationConversionService conversion = new ApplicationConversionService();
+        conversion.addConverter(new PropertyTextConverter());
+        Binder binder = new Binder(
+                ConfigurationPropertySources.get(environment),
+                new PropertySourcesPlaceholdersResolver(environment),
+                conversion);
+        BindHandler strict = new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter());
+        return binder.bindOrCreate("ratelimit", Bindable.of(RateLimitProperties.class), strict);
+    }
+
+    private static void log(Refreshed refreshed) {
+        LOG.info("Rate limits changed: {}", refreshed.changed());
+        refreshed.needRestart().forEach(what -> LOG.warn("Takes effect when the application starts again: {}", what));
+    }
+
+    @Override
+    public void onApplicationEvent(ApplicationEvent event) {
+        if (event.getClass().getName().equals(CHANGED)) {
+            refresh()
+                    .subscribe(
+                            done -> {},
+                            refused -> LOG.error("Rate limits stay as they are: {}", refused.getMessage(), refused));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.springframework.boot.env.YamlPropertySourceLoader;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.io.ByteArrayResource;
+
+/** Properties of a text of YAML, read as a refresh reads them. */
+final class BoundProperties {
+
+    private BoundProperties() {}
+
+    static RateLimitProperties of(String yaml) {
+        StandardEnvironment environment = new StandardEnvironment();
+        sources(yaml).forEach(environment.getPropertySources()::addFirst);
+        return RateLimitRefresher.read(environment);
+    }
+
+    static List<PropertySource<?>> sources(String yaml) {
+        try {
+            return new YamlPropertySourceLoader()
+                    .load("test", new ByteArrayResource(yaml.getBytes(StandardCharsets.UTF_8)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

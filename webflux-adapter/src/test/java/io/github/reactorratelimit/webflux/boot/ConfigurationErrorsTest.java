@@ -1,0 +1,154 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** What is wrong in the configuration keeps the application from starting, and is named: the property, the line, what is allowed. */
+class ConfigurationErrorsTest {
+
+    /** The third limit begins in line 9, and what is appended to it in line 12. */
+    private static final String TWO_GOOD_ONES = """
+            ratelimit:
+              limits:
+                - name: first
+                  key: ip
+                  limit: 10 per second
+                - name: second
+                  key: all
+                  limit: 10/s
+                - name: third
+                  key: ip
+                  limit: 5 per minute
+            """;
+
+    /** What comes after the three limits, the property that is named, the place, and words of the reason. */
+    static Stream<Arguments> mistakes() {
+        return Stream.of(
+                third("algorithm: quantum-bucket", "algorithm", "12:", "TOKEN_BUCKET", "SLIDING_LOG"),
+                third("colour: blue", "colour", "12:", "left unbound"),
+                third("burst: 0", "limit", "11:", "capacity must be positive"),
+                third("queue: 5", "queue", "12:", "leaky-bucket"),
+                third("cost: 0", "cost", "12:", "must be positive"),
+                third("mode: delay", "max-wait", "", "is needed, such as 2s"),
+                third("soft-limit: 2 per minute", "max-wait", "", "is needed, such as 2s"),
+                third("methods: [GET, FETCH]", "methods[1]", "12:", "PATCH"),
+                third("paths: /a/{b", "paths", "12:", "close capture"),
+                third("count-only: 4x4", "count-only", "12:", "a code like 401"),
+                third("missing-key: skip", "missing-key", "12:", "deny <status>"),
+                third("missing-key: deny 200", "missing-key", "12:", "4xx or 5xx"),
+                third("store: redis", "store", "12:", "ratelimit.redis.uri"),
+                third("when-unavailable: open", "when-unavailable", "12:", "only for limits in Redis"),
+                third("overrides: [{key: nobody, limit: 5/s}]", "overrides[0].key", "12:", "not an IP address"),
+                third("overrides: [{key: 127.0.0.1}]", "overrides[0].limit", "", "is needed"),
+                root("client-address.trusted-proxies: 10.0.0.0/33", "client-address.trusted-proxies", "0 to 32 bits"),
+                Arguments.of(
+                        "client-address.source: forwarded",
+                        "  client-address.source: forwarded",
+                        "ratelimit.client-address.trusted-proxies",
+                        "",
+                        new String[] {"is needed (or trusted-hops)"}),
+                root("client-address.ipv6-prefix: 65", "client-address.ipv6-prefix", "16 to 64"),
+                root("allow-list.networks: [10.0.0.0/8, banana]", "allow-list.networks[1]", "not an IP address"),
+                root("headers.retry-after-jitter: 2", "headers.retry-after-jitter", "between 0 and 1"),
+                root("max-keys: 0", "max-keys", "must be positive"),
+                root("key-timeout: 0s", "key-timeout", "must be positive"),
+                root("store: redis", "store", "ratelimit.redis.uri"),
+                root("redis.uri: 'http://example.org'", "redis.uri", "redis://host:port"));
+    }
+
+    private static Arguments third(String line, String property, String place, String... reasons) {
+        return Arguments.of(line, "      " + line, "ratelimit.limits[2]." + property, place, reasons);
+    }
+
+    private static Arguments root(String line, String property, String... reasons) {
+        return Arguments.of(line, "  " + line, "ratelimit." + property, "12:", reasons);
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("mistakes")
+    void theApplicationDoesNotStartAndSaysWhatIsWrong(
+            String written, String line, String property, String place, String[] reasons) {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES + line);
+        assertThat(told.getDescription() + told.getAction()).contains(property).contains(reasons);
+        if (!place.isEmpty()) {
+            assertThat(told.getDescription()).contains(".yml] - " + place);
+        }
+    }
+
+    @Test
+    void aLimitNeedsANameOfItsOwn() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("third", "first"));
+        assertThat(told.getDescription())
+                .contains("ratelimit.limits[2].name", ".yml] - 9:", "like ratelimit.limits[0].name");
+    }
+
+    @Test
+    void aLimitNeedsAName() {
+        FailureAnalysis told = WebApplication.failure("""
+                ratelimit.limits:
+                  - key: ip
+                    limit: 5/s
+                """);
+        assertThat(told.getDescription()).contains("ratelimit.limits[0].name", "is needed");
+    }
+
+    @Test
+    void aLimitNeedsAKey() {
+        FailureAnalysis told = WebApplication.failure("""
+                ratelimit.limits:
+                  - name: some
+                    limit: 5/s
+                """);
+        assertThat(told.getDescription()).contains("ratelimit.limits[0].key", "is needed, such as ip");
+    }
+
+    @Test
+    void aKeyThatIsNoneIsTold() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: phase-of-the-moon"));
+        assertThat(told.getDescription())
+                .contains("ratelimit.limits[1].key", ".yml] - 7:", "api-key:<header>", "principal or ip");
+    }
+
+    @Test
+    void aHeaderThatAnybodyCanWriteIsNoKey() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: header:X-Forwarded-For"));
+        assertThat(told.getDescription()).contains("ratelimit.limits[1].key", ".yml] - 7:", "anybody can write it");
+    }
+
+    @Test
+    void aLimitThatIsNoneIsTold() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("10/s", "lots"));
+        assertThat(told.getDescription()).contains("ratelimit.limits[1].limit", ".yml] - 8:", "'100 per minute'");
+    }
+
+    @Test
+    void anUnknownPropertyBesideTheLimitsIsTold() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES + "  limitz: 3");
+        assertThat(told.getDescription()).contains("ratelimit.limitz", ".yml] - 12:");
+    }
+
+    @Test
+    void aSecretThatIsTooShortIsNotShown() {
+        FailureAnalysis told =
+                WebApplication.failure(TWO_GOOD_ONES + "  allow-list: {secret-header: X-Internal, secrets: hunter2}");
+        assertThat(told.getDescription())
+                .contains("ratelimit.allow-list.secrets", ".yml] - 12:", "at least 16 characters")
+                .doesNotContain("hunter2");
+    }
+
+    @Test
+    void anAnnotationThatNamesNoLimitIsTold() {
+        assertThatThrownBy(() -> WebApplication.start(TWO_GOOD_ONES, LimitsTest.Annotated.class)
+                        .close())
+                .hasStackTraceContaining(
+                        "@RateLimited of io.github.reactorratelimit.webflux.boot.LimitsTest$Annotated#annotated")
+                .hasStackTraceContaining("there is no rate limit rule 'named'; there are [first, second, third]");
+    }
+}

@@ -1,0 +1,270 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.RateLimited;
+import io.github.reactorratelimit.webflux.key.WebKey;
+import io.github.reactorratelimit.webflux.key.WebKeys;
+import java.time.Duration;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
+import org.springframework.web.bind.annotation.RestController;
+import reactor.core.publisher.Mono;
+
+/** Each property does what it says, on a real server. Permits come back within days, so that none does while a test runs. */
+class LimitsTest {
+
+    @RestController
+    static class Annotated {
+
+        @GetMapping("/annotated/{id}")
+        @RateLimited("named")
+        Mono<String> annotated(@PathVariable String id) {
+            return Mono.just(id);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnBeans {
+
+        @Bean
+        WebKey planKey() {
+            return WebKeys.header("X-Plan");
+        }
+
+        @Bean
+        RateLimitRule ownRule() {
+            return RateLimitRule.named("own")
+                    .path("/own")
+                    .sharedByAll()
+                    .policy(TokenBucket.of(1, Duration.ofDays(1)))
+                    .build();
+        }
+    }
+
+    @Test
+    void aLimitIsForItsPathsAndMethods() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - name: logins
+                    paths: [/login, /logout]
+                    methods: POST
+                    key: ip
+                    limit: 1 per day
+                """)) {
+            assertThat(application.statuses(3, "/hello")).containsOnly(200);
+            assertThat(application.statuses(2, "/login?status=200")).containsOnly(405);
+            assertThat(application.post("/login?status=200", "").statusCode()).isEqualTo(200);
+            assertThat(application.post("/login?status=200", "").statusCode()).isEqualTo(429);
+        }
+    }
+
+    @Test
+    void onlyFailedLoginsCount() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - name: failed-logins
+                    paths: /login
+                    key: ip
+                    algorithm: fixed-window
+                    limit: 2 per 300 days
+                    count-only: 401, 5xx
+                """)) {
+            for (int i = 0; i < 3; i++) {
+                assertThat(application.post("/login?status=200", "").statusCode())
+                        .isEqualTo(200);
+                assertThat(application.post("/login?status=404", "").statusCode())
+                        .isEqualTo(404);
+            }
+            assertThat(application.post("/login?status=401", "").statusCode()).isEqualTo(401);
+            assertThat(application.post("/login?status=503", "").statusCode()).isEqualTo(503);
+            assertThat(application.post("/login?status=200", "").statusCode()).isEqualTo(429);
+        }
+    }
+
+    @Test
+    void keysTellClientsApartAndSomeHaveLimitsOfTheirOwn() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - name: per-api-key
+                    key: api-key:X-Api-Key
+                    limit: 1 per day
+                    missing-key: deny 401
+                    overrides:
+                      - key: gold
+                        limit: 3 per day
+                  - name: per-tenant
+                    key: header:X-Tenant
+                    limit: 100 per day
+                    missing-key: shared
+                    overrides: [{key: small, limit: 2 per day}]
+                """)) {
+            assertThat(application.get("/hello").statusCode()).isEqualTo(401);
+            assertThat(application.statuses(2, "/hello", "X-Api-Key", "one")).containsExactly(200, 429);
+            assertThat(application.statuses(2, "/hello", "X-Api-Key", "two")).containsExactly(200, 429);
+            assertThat(application.statuses(4, "/hello", "X-Api-Key", "gold", "X-Tenant", "small"))
+                    .containsExactly(200, 200, 429, 429);
+            assertThat(application.statuses(2, "/hello", "X-Api-Key", "gold")).containsExactly(200, 429);
+        }
+    }
+
+    @Test
+    void severalKeysAreOneAndAnAlternativeIsForThoseWithout() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - name: together
+                    paths: /hello
+                    key: header:X-A, header:X-B
+                    limit: 1 per day
+                    missing-key: shared
+                  - name: either
+                    paths: /annotated/**
+                    key: cookie:c or path:/annotated/{id}#id
+                    limit: 1 per day
+                  - name: named
+                    only-where-named: true
+                    key: all
+                    limit: 4 per day
+                """, Annotated.class)) {
+            assertThat(application.statuses(2, "/hello", "X-A", "1", "X-B", "1"))
+                    .containsExactly(200, 429);
+            assertThat(application.statuses(2, "/hello", "X-A", "1", "X-B", "2"))
+                    .containsExactly(200, 429);
+            assertThat(application.statuses(2, "/hello", "X-A", "1")).containsExactly(200, 429);
+            assertThat(application.statuses(2, "/annotated/7")).containsExactly(200, 429);
+            assertThat(application.statuses(2, "/annotated/8")).containsExactly(200, 429);
+            assertThat(application.statuses(2, "/annotated/8", "Cookie", "c=d")).containsExactly(200, 429);
+            assertThat(application.get("/annotated/9").statusCode()).isEqualTo(200);
+            assertThat(application.get("/annotated/10").headers().firstValue("RateLimit-Policy"))
+                    .as("what the annotation names")
+                    .hasValueSatisfying(policies -> assertThat(policies).contains("\"named\";q=4"));
+            assertThat(application.get("/annotated/11").statusCode()).isEqualTo(429);
+        }
+    }
+
+    @Test
+    void beansOfTheApplicationJoin() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - name: per-plan
+                    paths: /hello
+                    key: bean:planKey
+                    limit: 1 per day
+                """, OwnBeans.class)) {
+            assertThat(application.statuses(2, "/hello", "X-Plan", "free")).containsExactly(200, 429);
+            assertThat(application.statuses(2, "/own")).containsExactly(404, 429);
+        }
+    }
+
+    @Test
+    void addressesAreBelievedFromTrustedProxiesOnlyAndInternalCallersPass() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit:
+                  client-address.trusted-proxies: 127.0.0.0/8, ::1
+                  allow-list:
+                    networks: 10.1.0.0/16
+                    secret-header: X-Internal
+                    secrets: a-secret-of-some-length
+                  limits:
+                    - name: per-client
+                      key: ip
+                      limit: 1 per day
+                      overrides: [{key: 192.0.2.9, limit: 2 per day}]
+                """)) {
+            assertThat(application.statuses(2, "/hello", "X-Forwarded-For", "192.0.2.1"))
+                    .containsExactly(200, 429);
+            assertThat(application.statuses(2, "/hello", "X-Forwarded-For", "203.0.113.5, 192.0.2.1"))
+                    .containsExactly(429, 429);
+            assertThat(application.statuses(3, "/hello", "X-Forwarded-For", "192.0.2.9"))
+                    .containsExactly(200, 200, 429);
+            assertThat(application.statuses(3, "/hello", "X-Forwarded-For", "10.1.2.3"))
+                    .containsOnly(200);
+            assertThat(application.statuses(2, "/hello", "X-Internal", "a-secret-of-some-length"))
+                    .containsOnly(200);
+            assertThat(application.statuses(2, "/hello", "X-Internal", "another-one-of-length"))
+                    .containsExactly(200, 429);
+        }
+    }
+
+    @Test
+    void everyAddressAsATrustedProxyIsAllowed() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit:
+                  client-address: {trusted-proxies: 0.0.0.0/0, source: forwarded}
+                  limits: [{name: per-client, key: ip, limit: 1 per day}]
+                """)) {
+            assertThat(application.statuses(2, "/hello", "Forwarded", "for=192.0.2.1"))
+                    .containsExactly(200, 429);
+        }
+    }
+
+    @Test
+    void requestsWaitForTheirTurnAndNoLonger() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - {name: soon, paths: /hello, key: ip, limit: 100 per second, burst: 1, max-wait: 1m}
+                  - {name: never, paths: /never, key: ip, limit: 1 per day, mode: delay, max-wait: 1s}
+                  - {name: softly, paths: /softly, key: ip, limit: 4 per day, algorithm: sliding-log,
+                     soft-limit: 3 per day, max-wait: 1s}
+                """)) {
+            assertThat(application.statuses(5, "/hello")).containsOnly(200);
+            assertThat(application.statuses(2, "/never")).containsExactly(404, 429);
+            assertThat(application.statuses(4, "/softly")).containsExactly(404, 404, 404, 429);
+        }
+    }
+
+    @Test
+    void headersAreSentAsChosen() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit:
+                  headers: {standard: false, legacy: delta-seconds}
+                  limits: [{name: per-client, key: all, limit: 7 per day}]
+                """)) {
+            var headers = application.get("/hello").headers();
+            assertThat(headers.firstValue("RateLimit")).isEmpty();
+            assertThat(headers.firstValue("X-RateLimit-Limit")).contains("7");
+            assertThat(headers.firstValue("X-RateLimit-Remaining")).contains("6");
+        }
+    }
+
+    @Test
+    void aRequestCostsWhatIsSaid() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - {name: dear, paths: /hello, key: all, limit: 5 per day, cost: 2}
+                  - {name: by-size, paths: /login, key: all, limit: 10 per day, bytes-per-permit: 1KB}
+                """)) {
+            assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
+            application.post("/login?status=200", "x".repeat(3 * 1024 + 1));
+            assertThat(application
+                            .post("/login?status=200", "x")
+                            .headers()
+                            .firstValue("RateLimit")
+                            .orElseThrow())
+                    .startsWith("\"by-size\";r=5");
+        }
+    }
+
+    @Test
+    void everyAlgorithmCanBeChosen() {
+        for (LimitProperties.Algorithm algorithm : LimitProperties.Algorithm.values()) {
+            String rate = algorithm == LimitProperties.Algorithm.CONCURRENCY ? "2" : "2 per minute";
+            LimitProperties limit = BoundProperties.of("""
+                    ratelimit.limits: [{name: some, key: all, limit: %s, algorithm: %s}]
+                    """.formatted(
+                            rate, algorithm.name().toLowerCase(Locale.ROOT).replace('_', '-')))
+                    .limits()
+                    .get(0);
+            RateLimiter limiter = RateLimiter.of(LimitPolicies.of(limit, "here"));
+            long capacity = algorithm == LimitProperties.Algorithm.LEAKY_BUCKET ? 1_000 : 2;
+            assertThat(limiter.policy().capacity()).as(algorithm.name()).isEqualTo(capacity);
+        }
+    }
+}

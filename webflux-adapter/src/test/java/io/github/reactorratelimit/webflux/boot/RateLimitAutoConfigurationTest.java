@@ -1,0 +1,182 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.webflux.DenialCors;
+import io.github.reactorratelimit.webflux.RateLimitEngine;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.RateLimitWebFilter;
+import io.github.reactorratelimit.webflux.RateLimitedHandlerAdapter;
+import io.github.reactorratelimit.webflux.key.ClientAddress;
+import io.lettuce.core.RedisClient;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.health.contributor.ReactiveHealthIndicator;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
+import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfiguration;
+import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+class RateLimitAutoConfigurationTest {
+
+    private static final String[] ONE_LIMIT = {
+        "ratelimit.limits[0].name=some", "ratelimit.limits[0].key=all", "ratelimit.limits[0].limit=2 per day"
+    };
+
+    private final ReactiveWebApplicationContextRunner runner = new ReactiveWebApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    HttpHandlerAutoConfiguration.class,
+                    WebFluxAutoConfiguration.class,
+                    RateLimitAutoConfiguration.class,
+                    RateLimitRedisAutoConfiguration.class,
+                    RateLimitActuatorAutoConfiguration.class));
+
+    @Test
+    void everythingIsThereWithoutAnyProperty() {
+        runner.run(context -> assertThat(context)
+                .hasSingleBean(RateLimits.class)
+                .hasSingleBean(RateLimitEngine.class)
+                .hasSingleBean(RateLimitedHandlerAdapter.class)
+                .hasSingleBean(ClientAddress.class)
+                .hasBean("rateLimitWebFilter")
+                .hasBean("rateLimitAfterAuthenticationWebFilter")
+                .doesNotHaveBean(SharedStore.class));
+    }
+
+    @Test
+    void nothingIsThereWhenTurnedOff() {
+        runner.withPropertyValues("ratelimit.enabled=false", "ratelimit.limits[0].name=some")
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .doesNotHaveBean(RateLimits.class)
+                        .doesNotHaveBean(RateLimitWebFilter.class)
+                        .doesNotHaveBean(RateLimitsEndpoint.class));
+    }
+
+    @Test
+    void nothingIsThereInAnApplicationWithoutAServer() {
+        new ApplicationContextRunner()
+                .withConfiguration(
+                        AutoConfigurations.of(RateLimitAutoConfiguration.class, RateLimitRedisAutoConfiguration.class))
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(RateLimits.class));
+    }
+
+    @Test
+    void beansOfTheApplicationReplaceOurs() {
+        RateLimitEngine own = RateLimitEngine.builder().build();
+        DenialCors cors = DenialCors.none();
+        RateLimitWebFilter filter = RateLimitWebFilter.of(own).withOrder(7);
+        runner.withPropertyValues(ONE_LIMIT)
+                .withBean(RateLimitEngine.class, () -> own)
+                .withBean(DenialCors.class, () -> cors)
+                .withBean("rateLimitWebFilter", RateLimitWebFilter.class, () -> filter)
+                .run(context -> {
+                    assertThat(context.getBean(RateLimitEngine.class)).isSameAs(own);
+                    assertThat(context.getBean(DenialCors.class)).isSameAs(cors);
+                    assertThat(context.getBean("rateLimitWebFilter")).isSameAs(filter);
+                });
+    }
+
+    @Test
+    void rulesOfTheApplicationComeAfterThoseOfTheConfiguration() {
+        RateLimitRule own = RateLimitRule.named("own")
+                .sharedByAll()
+                .policy(TokenBucket.perSecond(1))
+                .build();
+        runner.withPropertyValues(ONE_LIMIT)
+                .withBean(RateLimitRule.class, () -> own)
+                .run(context -> assertThat(
+                                context.getBean(RateLimitEngine.class).rules())
+                        .extracting(RateLimitRule::name)
+                        .containsExactly("some", "own"));
+    }
+
+    @Test
+    void limitsAreCountedWhereThereIsARegistry() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .run(context -> {
+                    context.getBean(RateLimits.class)
+                            .limiter("some")
+                            .orElseThrow()
+                            .tryAcquire("key")
+                            .block();
+                    assertThat(context.getBean(MeterRegistry.class)
+                                    .get("ratelimit.decisions")
+                                    .tags("limiter", "some", "outcome", "allowed")
+                                    .counter()
+                                    .count())
+                            .isEqualTo(1);
+                });
+    }
+
+    @Test
+    void recordersOfTheApplicationReplaceThoseOfMicrometer() {
+        LimitRecorders own = name -> RateLimitRecorder.NOOP;
+        runner.withPropertyValues(ONE_LIMIT)
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .withBean(LimitRecorders.class, () -> own)
+                .run(context ->
+                        assertThat(context.getBean(LimitRecorders.class)).isSameAs(own));
+    }
+
+    @Test
+    void needsNeitherRedisNorTheActuatorNorMicrometer() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withClassLoader(new FilteredClassLoader(
+                        RedisClient.class,
+                        LettuceConnectionFactory.class,
+                        Endpoint.class,
+                        ReactiveHealthIndicator.class,
+                        MeterRegistry.class))
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(RateLimitEngine.class));
+    }
+
+    @Test
+    void aServerIsNotForgottenBecauseLettuceIsNotThere() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withPropertyValues("ratelimit.redis.uri=redis://127.0.0.1:1")
+                .withClassLoader(new FilteredClassLoader(RedisClient.class))
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .hasMessageContaining("ratelimit.redis.uri")
+                        .hasMessageContaining("io.lettuce:lettuce-core"));
+    }
+
+    @Test
+    void nobodyConnectsToRedisForLocalLimits() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withPropertyValues("ratelimit.redis.uri=redis://127.0.0.1:1", "ratelimit.store=local")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aServerThatIsNotThereIsToldWithItsProperty() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withPropertyValues("ratelimit.redis.uri=redis://user:hunter2@127.0.0.1:1")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("ratelimit.redis.uri: cannot connect to Redis at 127.0.0.1:1")
+                        .satisfies(failure ->
+                                assertThat(String.valueOf(failure.getMessage())).doesNotContain("hunter2")));
+    }
+
+    @Test
+    void theHealthOfALocalStoreIsUp() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .run(context -> assertThat(context.getBean(RateLimitHealthIndicator.class)
+                                .health()
+                                .block()
+                                .getStatus()
+                                .getCode())
+                        .isEqualTo("UP"));
+    }
+}

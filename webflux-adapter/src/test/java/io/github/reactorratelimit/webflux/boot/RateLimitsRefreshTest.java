@@ -1,0 +1,145 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
+import io.github.reactorratelimit.webflux.key.ClientAddress;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
+import org.springframework.core.env.PropertySource;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/** Limits change while the application runs, and nothing that was spent is forgotten. */
+class RateLimitsRefreshTest {
+
+    private static final String BEFORE = """
+            ratelimit:
+              limits:
+                - {name: changing, paths: /hello, key: all, limit: 3 per day}
+                - {name: staying, paths: /none, key: all, limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
+            """.replace("key: all, limit: 5", "key: 'header:X', limit: 5");
+
+    private static void replaceConfiguration(WebApplication application, String yaml) {
+        var sources = application.context().getEnvironment().getPropertySources();
+        PropertySource<?> file = sources.stream()
+                .filter(source -> source.containsProperty("ratelimit.limits[0].name"))
+                .filter(source -> !source.getName().equals("configurationProperties"))
+                .findFirst()
+                .orElseThrow();
+        PropertySource<?> changed = BoundProperties.sources(yaml).get(0);
+        sources.addBefore(file.getName(), changed);
+        sources.remove(file.getName());
+    }
+
+    @Test
+    void otherNumbersRuleAndWhatWasSpentIsKept() {
+        try (WebApplication application = WebApplication.start(BEFORE)) {
+            assertThat(application.statuses(3, "/hello")).containsOnly(200);
+            replaceConfiguration(application, BEFORE.replace("3 per day", "5 per day"));
+
+            Refreshed refreshed =
+                    application.bean(RateLimitRefresher.class).refresh().block();
+
+            assertThat(refreshed.changed()).containsExactly("changing");
+            assertThat(refreshed.needRestart()).isEmpty();
+            assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
+        }
+    }
+
+    @Test
+    void whatCannotChangeIsTold() {
+        RateLimitProperties before = BoundProperties.of(BEFORE);
+        RateLimits limits = limits(before);
+
+        Refreshed refreshed = limits.refresh(BoundProperties.of("""
+                        ratelimit:
+                          max-keys: 5
+                          limits:
+                            - {name: changing, paths: /other, key: all, limit: 4 per day, soft-limit: 2 per day, max-wait: 1s}
+                            - {name: new, key: all, limit: 1 per day}
+                        """)).block();
+
+        assertThat(refreshed.changed()).containsExactly("changing");
+        assertThat(limits.limiter("changing").orElseThrow().policy().capacity()).isEqualTo(4);
+        assertThat(refreshed.needRestart())
+                .containsExactly(
+                        "ratelimit.limits[0]: other properties than its numbers differ",
+                        "ratelimit.limits[0]: soft-limit was added or removed",
+                        "ratelimit.limits[1]: there was no limit of this name",
+                        "limit 'staying' is not there any more",
+                        "ratelimit: properties beside the limits differ");
+    }
+
+    @Test
+    void overridesChangeToo() {
+        RateLimits limits = limits(BoundProperties.of(BEFORE));
+        RateLimiter limiter = limits.limiter("staying").orElseThrow();
+
+        Refreshed refreshed = limits.refresh(BoundProperties.of(BEFORE.replace("6 per day", "9 per day")))
+                .block();
+
+        assertThat(refreshed.changed()).containsExactly("staying");
+        assertThat(limiter.peek("header:x:x").block().remaining()).isEqualTo(9);
+        assertThat(limiter.peek("header:x:y").block().remaining()).isEqualTo(5);
+    }
+
+    @Test
+    void aMistakeChangesNothing() {
+        try (WebApplication application = WebApplication.start(BEFORE)) {
+            replaceConfiguration(
+                    application,
+                    BEFORE.replace("limit: 3 per day", "limit: 9 per day").replace("5 per day", "0 per day"));
+
+            assertThatThrownBy(() ->
+                            application.bean(RateLimitRefresher.class).refresh().block())
+                    .hasStackTraceContaining("ratelimit.limits[1].limit");
+
+            assertThat(application
+                            .bean(RateLimits.class)
+                            .limiter("changing")
+                            .orElseThrow()
+                            .policy()
+                            .capacity())
+                    .isEqualTo(3);
+        }
+    }
+
+    @Test
+    void theEventOfSpringCloudRefreshes() {
+        try (WebApplication application = WebApplication.start(BEFORE)) {
+            replaceConfiguration(application, BEFORE.replace("3 per day", "8 per day"));
+
+            application.context().publishEvent(new EnvironmentChangeEvent(this));
+
+            // A local limiter changes its policy on the thread that says so.
+            assertThat(application
+                            .bean(RateLimits.class)
+                            .limiter("changing")
+                            .orElseThrow()
+                            .policy()
+                            .capacity())
+                    .isEqualTo(8);
+        }
+    }
+
+    private static RateLimits limits(RateLimitProperties properties) {
+        return new RateLimits(
+                properties,
+                new LimitFactory(
+                        new LimitKeys(
+                                ClientAddress.ofPeer(),
+                                properties.clientAddress(),
+                                PathPatternParser.defaultInstance,
+                                name -> {
+                                    throw new IllegalArgumentException(name);
+                                }),
+                        new LimitStores(properties, null),
+                        name -> RateLimitRecorder.NOOP,
+                        Optional.empty(),
+                        0));
+    }
+}

@@ -1,0 +1,171 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.redis.server.Standalone;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Instances of an application and one Redis, on real servers. */
+class RedisApplicationsTest {
+
+    /** Of calls in tests that count answers: no pause of a busy machine is longer. */
+    private static final String PATIENT = "ratelimit.redis.deadline: 30s\n";
+
+    /** Of calls in tests that take the server away. What it may decide too early is only waited for, never counted. */
+    private static final String BRISK = "ratelimit.redis.deadline: 1s\n";
+
+    private static final String SHOWN = """
+            management.endpoints.web.exposure.include: ratelimits, health
+            management.endpoint.health.show-details: always
+            """;
+
+    private static final String TEN = """
+            ratelimit.limits:
+              - {name: shared, paths: /hello, key: all, limit: 10 per day}
+            """;
+
+    private final Standalone redis = Standalone.start();
+
+    @AfterEach
+    void end() {
+        redis.close();
+    }
+
+    private String own(String yaml) {
+        return yaml + "ratelimit.redis.uri: redis://127.0.0.1:" + redis.uri().getPort() + "\n";
+    }
+
+    private WebApplication withSpringDataRedis(String yaml) {
+        return WebApplication.start(
+                yaml,
+                List.of(
+                        "spring.data.redis.host=127.0.0.1",
+                        "spring.data.redis.port=" + redis.uri().getPort()));
+    }
+
+    private static List<Integer> alternately(int requests, WebApplication one, WebApplication other) {
+        List<Integer> statuses = new ArrayList<>();
+        for (int i = 0; i < requests; i++) {
+            statuses.add((i % 2 == 0 ? one : other).get("/hello").statusCode());
+        }
+        return statuses;
+    }
+
+    private static List<Integer> tenOf20() {
+        List<Integer> expected = new ArrayList<>(Collections.nCopies(10, 200));
+        expected.addAll(Collections.nCopies(10, 429));
+        return expected;
+    }
+
+    @Test
+    void aClientThatAlternatesBetweenTwoInstancesGetsExactlyTheSharedLimit() {
+        try (WebApplication one = WebApplication.start(own(PATIENT + TEN + SHOWN));
+                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+            assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
+            assertThat(one.get("/actuator/ratelimits/shared").body())
+                    .contains("\"store\":\"redis\"", "\"allowed\":5", "\"denied\":5");
+        }
+    }
+
+    @Test
+    void theApplicationsOwnRedisIsUsed() {
+        try (WebApplication one = withSpringDataRedis(PATIENT + TEN);
+                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+            assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
+        }
+    }
+
+    @Test
+    void aLocalLimitOfAnApplicationWithRedisIsItsOwn() {
+        try (WebApplication one = withSpringDataRedis(TEN + "ratelimit.store: local");
+                WebApplication other = withSpringDataRedis(TEN + "ratelimit.store: local")) {
+            assertThat(alternately(20, one, other)).containsOnly(200);
+        }
+    }
+
+    @Test
+    void aLimitThatIsChangedInOneInstanceRulesInTheOther() {
+        try (WebApplication one = WebApplication.start(own(PATIENT + TEN));
+                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+            assertThat(alternately(6, one, other)).containsOnly(200);
+            one.bean(RateLimits.class)
+                    .change("shared", Rate.parse("7 per day"), null)
+                    .block();
+            Await.until(
+                    "the other has heard of it",
+                    () -> other.bean(RateLimits.class)
+                                    .limiter("shared")
+                                    .orElseThrow()
+                                    .policy()
+                                    .capacity()
+                            == 7);
+            assertThat(alternately(4, other, one)).containsExactly(200, 429, 429, 429);
+        }
+    }
+
+    @Test
+    void closedLimitsAnswer503WhileRedisIsAway() {
+        outage(
+                "closed",
+                application -> assertThat(application.statuses(20, "/hello")).containsOnly(503));
+    }
+
+    @Test
+    void openLimitsLetPassWhileRedisIsAway() {
+        outage(
+                "open",
+                application -> assertThat(application.statuses(20, "/hello")).containsOnly(200));
+    }
+
+    @Test
+    void localLimitsGiveOutAShareWhileRedisIsAway() {
+        List<Integer> twoOf20 = new ArrayList<>(List.of(200, 200));
+        twoOf20.addAll(Collections.nCopies(18, 429));
+        outage(
+                "local",
+                application -> assertThat(application.statuses(20, "/hello", "X-Client", "new"))
+                        .isEqualTo(twoOf20));
+    }
+
+    private interface Outage {
+        void check(WebApplication application);
+    }
+
+    /** Takes the server away and gives it back, under an application that is asked all the time. */
+    private void outage(String whenUnavailable, Outage outage) {
+        String limit = """
+                ratelimit.limits: [{name: shared, paths: /hello, key: header:X-Client, limit: 1000 per hour, missing-key: shared}]
+                ratelimit.redis: {instances: 500, when-unavailable: %s}
+                """.formatted(whenUnavailable);
+        try (WebApplication application = WebApplication.start(own(BRISK + limit + SHOWN))) {
+            Await.until("Redis decides", () -> decidedByRedis(application));
+
+            redis.server().kill();
+            Await.until("its absence is noticed", () -> !decidedByRedis(application));
+            outage.check(application);
+            assertThat(application.get("/actuator/health").body()).contains("\"status\":\"DEGRADED\"");
+            assertThat(application.get("/actuator/health").statusCode()).isEqualTo(200);
+
+            redis.server().restart();
+            Await.until("Redis decides again", () -> decidedByRedis(application));
+            Await.until(
+                    "health is up again",
+                    () -> !application.get("/actuator/health").body().contains("DEGRADED"));
+        }
+    }
+
+    private static boolean decidedByRedis(WebApplication application) {
+        HttpResponse<String> answer = application.get("/hello");
+        return answer.statusCode() == 200
+                && answer.headers()
+                        .firstValue("RateLimit")
+                        .filter(limit -> limit.matches("\"shared\";r=9\\d\\d.*"))
+                        .isPresent();
+    }
+}
