@@ -27,11 +27,7 @@ final class ResponseFields {
     private static final String LEGACY_REMAINING = "X-RateLimit-Remaining";
     private static final String LEGACY_RESET = "X-RateLimit-Reset";
     private static final List<String> FIELDS = List.of(
-            RateLimitHeaders.STATE_FIELD,
-            RateLimitHeaders.POLICY_FIELD,
-            LEGACY_LIMIT,
-            LEGACY_REMAINING,
-            LEGACY_RESET);
+            RateLimitHeaders.STATE_FIELD, RateLimitHeaders.POLICY_FIELD, LEGACY_LIMIT, LEGACY_REMAINING, LEGACY_RESET);
 
     private final HeaderOptions options;
     private final Clock clock;

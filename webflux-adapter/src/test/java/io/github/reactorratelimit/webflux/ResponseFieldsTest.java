@@ -131,6 +131,8 @@ class ResponseFieldsTest {
 
         fields.writeDenied(RateLimitDenial.failed(other), List.of(granted(rule, 7)), response);
 
-        assertThat(response.getHeaders().headerSet()).extracting(Map.Entry::getKey).containsExactly("Cache-Control");
+        assertThat(response.getHeaders().headerSet())
+                .extracting(Map.Entry::getKey)
+                .containsExactly("Cache-Control");
     }
 }
