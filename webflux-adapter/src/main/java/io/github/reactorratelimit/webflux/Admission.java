@@ -85,12 +85,17 @@ final class Admission {
 
     /** Begins to ask these rules, but for those that have let the request pass: a rule counts it once. Returns whom to ask. */
     List<RateLimitRule> decide(List<RateLimitRule> rules) {
-        Set<RateLimitRule> toAsk = new LinkedHashSet<>(owed);
-        toAsk.addAll(rules);
-        grants().forEach(grant -> toAsk.remove(grant.rule()));
+        List<RateLimitRule> toAsk = owed.isEmpty() && grants().isEmpty() ? rules : notAsked(rules);
         if (!toAsk.isEmpty()) {
             state.compareAndSet(State.PASSED, State.DECIDING);
         }
+        return toAsk;
+    }
+
+    private List<RateLimitRule> notAsked(List<RateLimitRule> rules) {
+        Set<RateLimitRule> toAsk = new LinkedHashSet<>(owed);
+        toAsk.addAll(rules);
+        grants().forEach(grant -> toAsk.remove(grant.rule()));
         return List.copyOf(toAsk);
     }
 
