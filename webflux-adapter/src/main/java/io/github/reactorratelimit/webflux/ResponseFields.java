@@ -16,7 +16,7 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 
 /**
- * Writes what clients are told about their limits. All rules that were asked are named in {@code RateLimit-Policy}, the one that
+ * Writes what clients are told about their limits. The rules that let a request pass are named in {@code RateLimit-Policy}, the one that
  * binds in {@code RateLimit}: the one that denied, or else the one with least left. Nothing is told of an answer that was given
  * without knowing the key's state, nor to a response that has been committed.
  */

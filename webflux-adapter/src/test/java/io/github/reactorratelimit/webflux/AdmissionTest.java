@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.springframework.http.HttpStatus;
@@ -76,6 +77,18 @@ class AdmissionTest {
         assertThat(handled).hasValue(0);
         assertThat(exchange.getResponse().getStatusCode()).isEqualTo(HttpStatus.TOO_MANY_REQUESTS);
         assertThat(left(early, "ann")).isEqualTo(10);
+    }
+
+    @Test
+    void errorInTheSecondGivesBackWhatTheFirstTook() {
+        RateLimitRuleBuilder failing = RateLimitRule.named("late")
+                .key(request -> Mono.error(new IllegalStateException("no user")))
+                .limiter(late);
+
+        StepVerifier.create(both(engineOf(failing))).verifyErrorMessage("no user");
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+        assertThat(handled).hasValue(0);
     }
 
     @Test
@@ -171,6 +184,18 @@ class AdmissionTest {
                 .isThrownBy(() ->
                         RateLimitWebFilter.of(engine).filter(exchange, handler).subscribe());
         assertThat(handled).hasValue(0);
+    }
+
+    @Test
+    void timeoutOfTheKeysOwnIsItsError() {
+        RateLimitEngine engine = engine(RateLimitRule.named("slow")
+                .key(request -> Mono.<String>error(new TimeoutException("of a database"))
+                        .hide())
+                .policy(few(1))
+                .build());
+
+        StepVerifier.create(RateLimitWebFilter.of(engine).filter(exchange, handler))
+                .verifyErrorMessage("of a database");
     }
 
     @Test
