@@ -187,6 +187,15 @@ class AdmissionTest {
     }
 
     @Test
+    void costBelowOneIsAnErrorThatNamesTheRule() {
+        RateLimitEngine engine =
+                engine(byUser("upload").limiter(early).cost(request -> -1).build());
+
+        StepVerifier.create(RateLimitWebFilter.of(engine).filter(exchange, handler))
+                .verifyErrorMessage("cost of rule 'upload' must be positive, was -1");
+    }
+
+    @Test
     void timeoutOfTheKeysOwnIsItsError() {
         RateLimitEngine engine = engine(RateLimitRule.named("slow")
                 .key(request -> Mono.<String>error(new TimeoutException("of a database"))
