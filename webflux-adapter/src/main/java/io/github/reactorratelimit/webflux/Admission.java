@@ -1,7 +1,10 @@
 package io.github.reactorratelimit.webflux;
 
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -13,19 +16,26 @@ import reactor.core.publisher.Mono;
  * What one request holds, of all rules that have let it pass so far: in the filter, in a second one after authentication, in its
  * handler. It lies in the attributes of the exchange, so that a denial by a later one gives back what earlier ones took.
  *
- * <p>One reference says what is held, and only whoever takes a list out of it gives back what is in it: so every grant is given back
- * at most once, and one that comes in when the request is over, because its client left, goes back at once. A grant
- * leaves in one of three ways: all go back when the request is denied or its client leaves before it was let pass; those that
- * do not count go back when the status is known; leases go back when the request has ended.
+ * <p>One reference says what is held, and only whoever takes a grant out of it gives it back: so every grant is given back at most
+ * once, and one that comes in when the client has left goes back at once. A grant leaves in one of three ways: all go back when the
+ * request is denied, fails while it is being decided, or loses its client then; those that do not count go back when the status
+ * is known; leases go back when the request has ended.
+ *
+ * <p>Whether the client left before or after the request was let pass is decided by one compare-and-set: a request whose permits
+ * went back does not go on. An application may try a request again that was denied or timed out, perhaps only from some filter on;
+ * so rules whose grants went back are asked again by whoever asks next.
  */
 final class Admission {
 
     private static final String ATTRIBUTE = Admission.class.getName();
 
-    /** Null once the request is over. */
+    private final AtomicReference<State> state = new AtomicReference<>(State.PASSED);
+
+    /** Null once the client has left. */
     private final AtomicReference<@Nullable List<Grant>> held = new AtomicReference<>(List.of());
 
-    private final AtomicReference<State> state = new AtomicReference<>(State.PASSED);
+    /** Rules that had let it pass, and were given back what they had granted. */
+    private volatile Set<RateLimitRule> owed = Set.of();
 
     /** Written by the thread that lets pass, before the handler begins. */
     private boolean settlesOnCommit;
@@ -39,29 +49,54 @@ final class Admission {
         LEFT
     }
 
-    /** Of this exchange; made when it is first asked for. */
+    /** Of this exchange; a new one when there is none, or it was left and is tried again. */
     static Admission of(ServerWebExchange exchange) {
-        return (Admission) exchange.getAttributes().computeIfAbsent(ATTRIBUTE, name -> new Admission());
+        return (Admission) Objects.requireNonNull(exchange.getAttributes()
+                .compute(
+                        ATTRIBUTE,
+                        (name, known) -> known instanceof Admission admission ? admission.current() : new Admission()));
+    }
+
+    private Admission current() {
+        if (state.get() != State.LEFT) {
+            return this;
+        }
+        Admission again = new Admission();
+        again.owed = owed;
+        return again;
     }
 
     static boolean isKnown(ServerWebExchange exchange) {
         return exchange.getAttributes().containsKey(ATTRIBUTE);
     }
 
-    /** What is held now; empty when the request is over. */
+    /** The request has ended: what it held while it ran goes back. */
+    static Mono<Void> end(ServerWebExchange exchange) {
+        return Mono.defer(() -> exchange.getAttribute(ATTRIBUTE) instanceof Admission admission
+                ? giveBack(admission.takeOut(grant -> grant.lease() != null))
+                : Mono.empty());
+    }
+
+    /** What is held now. */
     List<Grant> grants() {
         List<Grant> now = held.get();
         return now == null ? List.of() : now;
     }
 
-    /** Whether the rule has let this request pass already: it counts it once. */
-    boolean has(RateLimitRule rule) {
-        for (Grant grant : grants()) {
-            if (grant.rule() == rule) {
-                return true;
-            }
+    /** Begins to ask these rules, but for those that have let the request pass: a rule counts it once. Returns whom to ask. */
+    List<RateLimitRule> decide(List<RateLimitRule> rules) {
+        List<RateLimitRule> toAsk = owed.isEmpty() && grants().isEmpty() ? rules : notAsked(rules);
+        if (!toAsk.isEmpty()) {
+            state.compareAndSet(State.PASSED, State.DECIDING);
         }
-        return false;
+        return toAsk;
+    }
+
+    private List<RateLimitRule> notAsked(List<RateLimitRule> rules) {
+        Set<RateLimitRule> toAsk = new LinkedHashSet<>(owed);
+        toAsk.addAll(rules);
+        grants().forEach(grant -> toAsk.remove(grant.rule()));
+        return List.copyOf(toAsk);
     }
 
     void add(Grant grant) {
@@ -81,68 +116,63 @@ final class Admission {
         return more;
     }
 
-    void decide() {
-        state.compareAndSet(State.PASSED, State.DECIDING);
-    }
-
     /** Lets it pass; false if the client left before. */
     boolean pass(ServerWebExchange exchange) {
         if (!state.compareAndSet(State.DECIDING, State.PASSED)) {
             return false;
         }
-        if (!settlesOnCommit
-                && grants().stream().anyMatch(grant -> grant.rule().counted().isPresent())) {
+        owed = Set.of();
+        if (!settlesOnCommit && grants().stream().anyMatch(grant -> grant.rule().isCountedByOutcome())) {
             settlesOnCommit = true;
             exchange.getResponse().beforeCommit(() -> settle(exchange));
         }
         return true;
     }
 
-    /** Gives everything back. */
-    Mono<Void> giveBack() {
-        return Mono.defer(() -> giveBack(held.getAndSet(null)));
-    }
-
-    private static Mono<Void> giveBack(@Nullable List<Grant> grants) {
-        return grants == null || grants.isEmpty()
-                ? Mono.empty()
-                : Flux.fromIterable(grants).concatMap(Grant::giveBack).then();
+    /** It was denied, or failed: gives everything back. */
+    Mono<Void> giveBackAll() {
+        return Mono.defer(() -> {
+            List<Grant> all = takeOut(grant -> true);
+            owe(all);
+            return giveBack(all);
+        });
     }
 
     /** The client left. Does nothing if it was let pass before that. */
     void leave() {
         if (state.compareAndSet(State.DECIDING, State.LEFT)) {
-            giveBack().subscribe();
+            List<Grant> all = held.getAndSet(null);
+            if (all != null) {
+                owe(all);
+                giveBack(all).subscribe();
+            }
         }
     }
 
-    /** The request has ended: what is held while it runs goes back. */
-    Mono<Void> end() {
-        return Mono.defer(() -> giveBack(takeOut(grant -> grant.lease() != null)));
+    private void owe(List<Grant> grants) {
+        Set<RateLimitRule> more = new LinkedHashSet<>(owed);
+        grants.forEach(grant -> more.add(grant.rule()));
+        owed = more;
+    }
+
+    private static Mono<Void> giveBack(List<Grant> grants) {
+        return grants.isEmpty()
+                ? Mono.empty()
+                : Flux.fromIterable(grants).concatMap(Grant::giveBack).then();
     }
 
     /** Gives back what does not count, now that the status is known. */
     private Mono<Void> settle(ServerWebExchange exchange) {
-        return Mono.defer(() -> giveBack(takeOut(grant -> grant.rule()
-                .counted()
-                .filter(counted -> !counts(counted, exchange))
-                .isPresent())));
-    }
-
-    private static boolean counts(Predicate<ServerWebExchange> counted, ServerWebExchange exchange) {
-        try {
-            return counted.test(exchange);
-        } catch (RuntimeException unknown) {
-            return true;
-        }
+        return Mono.defer(() -> giveBack(takeOut(grant -> !grant.rule().counts(exchange))));
     }
 
     private List<Grant> takeOut(Predicate<Grant> which) {
         List<Grant> seen = held.get();
         while (seen != null) {
             List<Grant> out = seen.stream().filter(which).toList();
-            if (held.compareAndSet(
-                    seen, seen.stream().filter(grant -> !out.contains(grant)).toList())) {
+            List<Grant> others =
+                    seen.stream().filter(grant -> !out.contains(grant)).toList();
+            if (held.compareAndSet(seen, others)) {
                 return out;
             }
             seen = held.get();

@@ -26,14 +26,17 @@ final class Asking {
     private final List<Mono<Optional<RateLimitDenial>>> waits = new ArrayList<>();
     private final List<Mono<Optional<RateLimitDenial>>> leases = new ArrayList<>();
 
-    private Asking(Admission admission, List<RuleAsk> asks) {
+    private Asking(Admission admission) {
         this.admission = admission;
-        asks.forEach(this::plan);
     }
 
     /** Whether the request may pass; if not, why. Cancelling leaves the line; what was granted before stays the admission's. */
     static Mono<Optional<RateLimitDenial>> all(List<RuleAsk> asks, Admission admission) {
-        Asking asking = new Asking(admission, asks);
+        Asking asking = new Asking(admission);
+        if (asks.size() == 1 && isAnsweredAtOnce(asks.get(0).rule())) {
+            return asking.alone(asks.get(0));
+        }
+        asks.forEach(asking::plan);
         Mono<Optional<RateLimitDenial>> answer = asking.askAtOnce();
         for (Mono<Optional<RateLimitDenial>> wait : asking.waits) {
             answer = andThen(answer, wait);
@@ -49,9 +52,8 @@ final class Asking {
         return first == PASS ? then : first.flatMap(denial -> denial.isPresent() ? Mono.just(denial) : then);
     }
 
-    /** Whether the request may have to wait, or holds something while it runs. */
-    static boolean takesTime(RateLimitRule rule) {
-        return !(rule.mode() instanceof RateLimitMode.Reject) || rule.isConcurrency();
+    private static boolean isAnsweredAtOnce(RateLimitRule rule) {
+        return rule.mode() instanceof RateLimitMode.Reject && !rule.isConcurrency();
     }
 
     private void plan(RuleAsk ask) {

@@ -122,23 +122,25 @@ public final class RateLimitEngine {
      */
     Mono<Verdict> admit(ServerWebExchange exchange, List<RateLimitRule> asked) {
         return Mono.defer(() -> {
-            Admission admission = Admission.of(exchange);
-            List<RateLimitRule> fresh =
-                    asked.stream().filter(rule -> !admission.has(rule)).toList();
-            if (fresh.isEmpty() || exempt.test(exchange)) {
+            if (exempt.test(exchange)) {
                 return Mono.just(Verdict.PASS);
             }
-            admission.decide();
-            return RuleAsks.of(exchange, fresh, keyTimeout)
-                    .flatMap(asks -> asks.denial() == null
-                            ? Asking.all(asks.asks(), admission)
-                            : Mono.just(Optional.of(asks.denial())))
-                    .flatMap(denial -> denial.isPresent()
-                            ? deny(exchange, admission, denial.get())
-                            : Mono.justOrEmpty(pass(exchange, admission)))
-                    .onErrorResume(error -> admission.giveBack().then(Mono.error(error)))
-                    .doOnCancel(admission::leave);
+            Admission admission = Admission.of(exchange);
+            List<RateLimitRule> toAsk = admission.decide(asked);
+            return toAsk.isEmpty() ? Mono.just(Verdict.PASS) : ask(exchange, toAsk, admission);
         });
+    }
+
+    private Mono<Verdict> ask(ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission) {
+        return Mono.defer(() -> RuleAsks.of(exchange, toAsk, keyTimeout))
+                .flatMap(asks -> asks.denial() == null
+                        ? Asking.all(asks.asks(), admission)
+                        : Mono.just(Optional.of(asks.denial())))
+                .flatMap(denial -> denial.isPresent()
+                        ? deny(exchange, admission, denial.get())
+                        : Mono.justOrEmpty(pass(exchange, admission)))
+                .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
+                .doOnCancel(admission::leave);
     }
 
     private Optional<Verdict> pass(ServerWebExchange exchange, Admission admission) {
@@ -151,7 +153,7 @@ public final class RateLimitEngine {
 
     private Mono<Verdict> deny(ServerWebExchange exchange, Admission admission, RateLimitDenial denial) {
         List<Grant> before = admission.grants();
-        return admission.giveBack().thenReturn(new Verdict(denial, denials.write(exchange, denial, before)));
+        return admission.giveBackAll().thenReturn(new Verdict(denial, denials.write(exchange, denial, before)));
     }
 
     /**

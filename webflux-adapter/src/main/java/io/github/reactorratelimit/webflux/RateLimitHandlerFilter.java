@@ -61,11 +61,11 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
         if (rules.stream().noneMatch(RateLimitRule::isConcurrency)) {
             return handled;
         }
-        Admission admission = Admission.of(request.exchange());
-        return handled.<ServerResponse>map(response -> new Releasing(response, admission))
-                .switchIfEmpty(Mono.defer(() -> admission.end().then(Mono.empty())))
-                .onErrorResume(error -> admission.end().then(Mono.error(error)))
-                .doOnCancel(() -> admission.end().subscribe());
+        Mono<Void> end = Admission.end(request.exchange());
+        return handled.<ServerResponse>map(Releasing::new)
+                .switchIfEmpty(end.then(Mono.empty()))
+                .onErrorResume(error -> end.then(Mono.error(error)))
+                .doOnCancel(end::subscribe);
     }
 
     /** The answer to a denied request. */
@@ -93,7 +93,7 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
     }
 
     /** A response after which nothing is held any more. */
-    private record Releasing(ServerResponse response, Admission admission) implements ServerResponse {
+    private record Releasing(ServerResponse response) implements ServerResponse {
 
         @Override
         public HttpStatusCode statusCode() {
@@ -113,10 +113,10 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
         @Override
         public Mono<Void> writeTo(ServerWebExchange exchange, Context context) {
             return Mono.usingWhen(
-                    Mono.just(admission),
-                    held -> response.writeTo(exchange, context),
+                    Mono.just(exchange),
+                    held -> response.writeTo(held, context),
                     Admission::end,
-                    (held, error) -> held.end(),
+                    (held, error) -> Admission.end(held),
                     Admission::end);
         }
     }

@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
 /**
@@ -46,6 +47,11 @@ public final class RateLimitHeaders {
 
     private final String name;
 
+    /** What was last said about the policy: the same for all keys, unless they have policies of their own. */
+    private volatile Said said = new Said(0, null, "");
+
+    private record Said(long limit, @Nullable RateLimitPolicy policy, String value) {}
+
     private RateLimitHeaders(String policyName) {
         this.name = quoted(policyName);
     }
@@ -75,6 +81,15 @@ public final class RateLimitHeaders {
     }
 
     String policyValue(Decision decision) {
+        Said last = said;
+        if (last.limit != decision.limit() || !decision.policy().equals(last.policy)) {
+            last = new Said(decision.limit(), decision.policy(), describe(decision));
+            said = last;
+        }
+        return last.value;
+    }
+
+    private String describe(Decision decision) {
         String quota = name + ";q=" + integer(decision.limit());
         return window(decision)
                 .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)

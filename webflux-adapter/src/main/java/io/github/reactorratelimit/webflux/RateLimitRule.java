@@ -126,6 +126,19 @@ public final class RateLimitRule {
         return match;
     }
 
+    boolean isCountedByOutcome() {
+        return counted != null;
+    }
+
+    /** Whether a request counts that is about to be answered; it does if nobody can tell. */
+    boolean counts(ServerWebExchange exchange) {
+        try {
+            return counted == null || counted.test(exchange);
+        } catch (RuntimeException unknown) {
+            return true;
+        }
+    }
+
     /** Whether its permits come back when the request ends. */
     boolean isConcurrency() {
         return limiter.policy() instanceof ConcurrencyLimit;

@@ -72,10 +72,13 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     private static Mono<Void> releasingAtTheEnd(ServerWebExchange exchange, Mono<Void> guarded) {
         return Mono.usingWhen(
-                Mono.fromSupplier(() -> Admission.of(exchange)),
-                admission -> guarded,
+                Mono.fromSupplier(() -> {
+                    Admission.of(exchange);
+                    return exchange;
+                }),
+                held -> guarded,
                 Admission::end,
-                (admission, error) -> admission.end(),
+                (held, error) -> Admission.end(held),
                 Admission::end);
     }
 }

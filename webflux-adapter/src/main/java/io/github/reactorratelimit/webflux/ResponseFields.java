@@ -16,13 +16,18 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 
 /**
- * Writes what clients are told about their limits. All rules that were asked are named in {@code RateLimit-Policy}, the one that
+ * Writes what clients are told about their limits. The rules that let a request pass are named in {@code RateLimit-Policy}, the one that
  * binds in {@code RateLimit}: the one that denied, or else the one with least left. Nothing is told of an answer that was given
  * without knowing the key's state, nor to a response that has been committed.
  */
 final class ResponseFields {
 
     private static final Duration SOONEST = Duration.ofSeconds(1);
+    private static final String LEGACY_LIMIT = "X-RateLimit-Limit";
+    private static final String LEGACY_REMAINING = "X-RateLimit-Remaining";
+    private static final String LEGACY_RESET = "X-RateLimit-Reset";
+    private static final List<String> FIELDS = List.of(
+            RateLimitHeaders.STATE_FIELD, RateLimitHeaders.POLICY_FIELD, LEGACY_LIMIT, LEGACY_REMAINING, LEGACY_RESET);
 
     private final HeaderOptions options;
     private final Clock clock;
@@ -69,7 +74,7 @@ final class ResponseFields {
         Decision decision = denial.decision().orElse(null);
         Told binding = decision == null ? null : Told.of(denial.rule(), decision);
         if (binding == null) {
-            headers.remove(RateLimitHeaders.STATE_FIELD);
+            FIELDS.forEach(headers::remove);
         } else {
             List<Told> told = told(before);
             told.add(binding);
@@ -109,13 +114,13 @@ final class ResponseFields {
     }
 
     private void writeLegacy(Decision decision, HttpHeaders headers) {
-        headers.set("X-RateLimit-Limit", RateLimitHeaders.integer(decision.limit()));
-        headers.set("X-RateLimit-Remaining", RateLimitHeaders.integer(decision.remaining()));
+        headers.set(LEGACY_LIMIT, RateLimitHeaders.integer(decision.limit()));
+        headers.set(LEGACY_REMAINING, RateLimitHeaders.integer(decision.remaining()));
         decision.retryAfter()
                 .or(decision::resetAfter)
                 .ifPresentOrElse(
-                        after -> headers.set("X-RateLimit-Reset", RateLimitHeaders.integer(reset(after))),
-                        () -> headers.remove("X-RateLimit-Reset"));
+                        after -> headers.set(LEGACY_RESET, RateLimitHeaders.integer(reset(after))),
+                        () -> headers.remove(LEGACY_RESET));
     }
 
     private long reset(Duration after) {

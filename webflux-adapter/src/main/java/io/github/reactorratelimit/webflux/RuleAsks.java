@@ -3,8 +3,8 @@ package io.github.reactorratelimit.webflux;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.Exceptions;
@@ -63,12 +63,13 @@ record RuleAsks(List<RuleAsk> asks, @Nullable RateLimitDenial denial) {
         private Mono<RuleAsks> later(Mono<String> key, int index) {
             RateLimitRule rule = rules.get(index);
             return key.defaultIfEmpty("")
-                    .timeout(keyTimeout)
+                    .map(Optional::of)
+                    .timeout(keyTimeout, Mono.just(Optional.empty()))
                     .flatMap(value -> {
-                        RateLimitDenial denial = add(rule, value);
+                        RateLimitDenial denial =
+                                value.isPresent() ? add(rule, value.get()) : RateLimitDenial.failed(rule);
                         return denial == null ? next(index + 1) : Mono.just(denied(denial));
-                    })
-                    .onErrorResume(TimeoutException.class, late -> Mono.just(denied(RateLimitDenial.failed(rule))));
+                    });
         }
 
         private static String valueOf(Callable<?> known) {
