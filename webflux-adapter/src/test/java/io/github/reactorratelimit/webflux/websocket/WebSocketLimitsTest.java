@@ -9,9 +9,12 @@ import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.key.WebKeys;
+import java.lang.reflect.Proxy;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -20,6 +23,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
 import org.springframework.web.reactive.socket.CloseStatus;
@@ -32,10 +36,12 @@ import org.springframework.web.reactive.socket.server.support.HandshakeWebSocket
 import org.springframework.web.reactive.socket.server.upgrade.ReactorNettyRequestUpgradeStrategy;
 import org.springframework.web.server.adapter.WebHttpHandlerBuilder;
 import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
+import reactor.test.publisher.TestPublisher;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Over a real server and client. Nothing here depends on how long anything takes: limits refill in days or in virtual time. */
@@ -53,7 +59,9 @@ class WebSocketLimitsTest {
     @AfterEach
     void stop() {
         clients.forEach(Client::dispose);
-        server.disposeNow(PATIENCE);
+        if (server != null) {
+            server.disposeNow(PATIENCE);
+        }
     }
 
     /** Notes what it receives and sends it back. */
@@ -230,6 +238,42 @@ class WebSocketLimitsTest {
         assertThat(echo).isEqualTo("second");
     }
 
+    private static WebSocketSession sessionThatReceives(Flux<WebSocketMessage> messages) {
+        return (WebSocketSession) Proxy.newProxyInstance(
+                WebSocketSession.class.getClassLoader(),
+                new Class<?>[] {WebSocketSession.class},
+                (proxy, method, arguments) -> method.getName().equals("receive") ? messages : null);
+    }
+
+    @Test
+    void messageThatWaitsIsNotChangedWhenTheServerUsesItsBufferAgain() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.of(1, Duration.ofHours(1)))
+                .scheduler(time)
+                .build();
+        WebSocketHandler limited = WebSocketLimits.none()
+                .withMessages(limiter, ExcessMessages.delay(Duration.ofHours(2)))
+                .limit(
+                        session -> session.receive()
+                                .map(WebSocketMessage::getPayloadAsText)
+                                .doOnNext(received::add)
+                                .then(),
+                        session -> Mono.just(KEY));
+        TestPublisher<WebSocketMessage> messages = TestPublisher.create();
+        limited.handle(sessionThatReceives(messages.flux())).subscribe();
+        for (String text : List.of("first", "second")) {
+            byte[] buffer = text.getBytes(StandardCharsets.UTF_8);
+            messages.next(new WebSocketMessage(
+                    WebSocketMessage.Type.TEXT, DefaultDataBufferFactory.sharedInstance.wrap(buffer)));
+            Arrays.fill(buffer, (byte) 'x');
+        }
+        assertThat(received).containsExactly("first");
+
+        time.advanceTimeBy(Duration.ofHours(1));
+
+        assertThat(received).containsExactly("first", "second");
+    }
+
     @Test
     void messageThatWouldWaitTooLongClosesTheConnection() throws Exception {
         RateLimiter limiter = RateLimiter.of(TokenBucket.of(1, FOR_EVER));
@@ -323,7 +367,6 @@ class WebSocketLimitsTest {
 
     @Test
     void limitersOfTheWrongKindAreRefused() {
-        serve(WebSocketLimits.none(), this::echo);
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WebSocketLimits.none().withConnections(threeMessages()))
                 .withMessageStartingWith("connections need a ConcurrencyLimit, limiter ");
