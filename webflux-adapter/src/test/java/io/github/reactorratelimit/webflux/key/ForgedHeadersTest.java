@@ -86,9 +86,8 @@ class ForgedHeadersTest {
         for (int i = 0; i < HEADERS; i++) {
             String one = forged(random);
             String other = forged(random);
-            ServerWebExchange exchange = MockServerWebExchange.from(from("198.51.100.99")
-                    .header("X-Forwarded-For", one, other)
-                    .header("Forwarded", other, one));
+            ServerWebExchange exchange = MockServerWebExchange.from(
+                    from("198.51.100.99").header("X-Forwarded-For", one, other).header("Forwarded", other, one));
             for (WebKey key : List.of(xForwardedFor, forwarded, WebKeys.clientAddress())) {
                 assertThat(key(key, exchange)).as("%s | %s", one, other).isEqualTo("ip:198.51.100.99");
             }
