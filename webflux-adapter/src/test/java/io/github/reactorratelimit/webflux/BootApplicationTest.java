@@ -34,9 +34,9 @@ class BootApplicationTest {
         }
 
         @Bean
-        RateLimitEngine rateLimitEngine(RequestMappingHandlerMapping mapping) {
+        RateLimitEngine rateLimitEngine(RequestMappingHandlerMapping requestMappingHandlerMapping) {
             return RateLimitEngine.builder()
-                    .parser(mapping.getPathPatternParser())
+                    .parser(requestMappingHandlerMapping.getPathPatternParser())
                     .rule(byUser("hello").path("/hello").policy(few(2)).build())
                     .build();
         }

@@ -72,7 +72,7 @@ public class RateLimitAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    RateLimits rateLimits(
+    RateLimits configuredRateLimits(
             RateLimitProperties properties,
             ClientAddress address,
             ObjectProvider<SharedStore> shared,

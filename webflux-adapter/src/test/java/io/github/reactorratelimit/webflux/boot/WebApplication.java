@@ -31,7 +31,10 @@ import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 import reactor.core.publisher.Mono;
 
-/** A Boot application on a real server and a free port, whose configuration is a text of YAML. */
+/**
+ * A Boot application on a real server and a free port, whose configuration is a text of YAML. Each request has a connection of its own: Reactor
+ * Netty 1.3.7 may stop reading from one on which a request comes before the last one has quite ended (reactor-netty#4361).
+ */
 final class WebApplication implements AutoCloseable {
 
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
@@ -116,6 +119,7 @@ final class WebApplication implements AutoCloseable {
                                     "--spring.config.location=" + file.toUri(),
                                     "--spring.main.banner-mode=off",
                                     "--spring.jmx.enabled=false",
+                                    "--server.netty.max-keep-alive-requests=1",
                                     "--spring.reactor.netty.shutdown-quiet-period=0s"),
                             properties.stream().map(property -> "--" + property))
                     .toArray(String[]::new));
