@@ -22,12 +22,9 @@ final class AdmissionJudge {
             if (ceiling != null) {
                 ceilings.add(ceiling);
             }
-            SpentAtMost most = SpentAtMost.of(part, startNanos);
-            if (most != null) {
-                spent.add(most);
-            }
+            spent.add(SpentAtMost.of(part, startNanos));
         }
-        this.judgesDenials = spent.size() == parts.size();
+        this.judgesDenials = spent.stream().allMatch(SpentAtMost::judges);
     }
 
     boolean isOf(RateLimitPolicy other) {

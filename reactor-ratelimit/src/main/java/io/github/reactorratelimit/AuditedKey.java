@@ -66,6 +66,12 @@ final class AuditedKey {
 
     private @Nullable AdmissionJudge judge;
 
+    /** Under another reign the key may have recovered in another way, though the same policy rules again. */
+    private int judgeReign;
+
+    /** All that was charged without asking: a debt may outlast a change of policy. */
+    private long chargedPermits;
+
     /** Whether the next judge follows another, whose key had spent something. */
     private boolean follows;
 
@@ -192,6 +198,7 @@ final class AuditedKey {
                 if (judge != null) {
                     judge.taken(ask.permits, now, outcome == Outcome.CHARGED);
                 }
+                chargedPermits += outcome == Outcome.CHARGED ? ask.permits : 0;
             }
             case CHANGED -> changed(now, pauseNanos);
             case NOTHING -> {}
@@ -237,7 +244,7 @@ final class AuditedKey {
         return ask.era == era && openChanges == 0 && keys.isSampled(name);
     }
 
-    /** Null if another policy began to rule meanwhile. */
+    /** Null if another policy began to rule meanwhile. What a key has that is first seen after that is for the store to say. */
     private @Nullable AdmissionJudge judgeOf(Ask ask, long now) {
         RateLimitPolicy policy = ask.policy;
         if (policy == null || !keys.stillRules(policy, ask.reign)) {
@@ -247,16 +254,22 @@ final class AuditedKey {
             return null;
         }
         AdmissionJudge known = judge;
-        if (known != null && known.isOf(policy)) {
+        if (known != null && known.isOf(policy) && judgeReign == ask.reign) {
             return known;
         }
         AdmissionJudge next = new AdmissionJudge(policy, keys.startNanos());
-        if (known != null || follows) {
+        if (known != null || follows || ask.reign > 0) {
             next.anythingMayBeTaken(now);
+            if (chargedPermits > 0) {
+                next.taken(chargedPermits, now, true);
+            }
+        }
+        if (known != null || follows) {
             follows = false;
             era++;
         }
         judge = next;
+        judgeReign = ask.reign;
         return next;
     }
 }

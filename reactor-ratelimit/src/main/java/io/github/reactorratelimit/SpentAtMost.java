@@ -1,7 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
+import java.time.temporal.ChronoUnit;
 
 /**
  * The most that one key can have spent under a policy, by what was seen of it. For the audit, so whatever is uncertain is
@@ -24,8 +24,12 @@ interface SpentAtMost {
     /** Whether nothing is taken any more: as if the key had never been seen. */
     boolean isNothing(long nowNanos);
 
-    /** Null for a policy under which that cannot be told so simply. */
-    static @Nullable SpentAtMost of(RateLimitPolicy policy, long startNanos) {
+    /** Whether {@link #leavesRoomFor} can ever tell. */
+    default boolean judges() {
+        return true;
+    }
+
+    static SpentAtMost of(RateLimitPolicy policy, long startNanos) {
         if (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.CONTINUOUS) {
             long missing = bucket.capacity() - bucket.initialTokens();
             return new Flowing(bucket.capacity(), bucket.refill(), bucket.period(), missing, startNanos);
@@ -37,8 +41,15 @@ interface SpentAtMost {
             return new Counted(log.limit(), log.window(), startNanos);
         } else if (policy instanceof SlidingWindowCounter counter) {
             return new Counted(counter.limit(), counter.window().multipliedBy(2), startNanos);
+        } else if (policy instanceof TokenBucket stepwise) {
+            long periods = (stepwise.capacity() + stepwise.refill() - 1) / stepwise.refill() + 1;
+            return new Unjudged(stepwise.capacity(), stepwise.period().multipliedBy(periods), startNanos);
+        } else if (policy instanceof LeakyBucket leaky) {
+            double fill = leaky.queueCapacity() / (double) leaky.permits();
+            Duration drained = Duration.ofNanos((long) (fill * leaky.period().toNanos()));
+            return new Unjudged(leaky.queueCapacity(), drained.plus(leaky.period()), startNanos);
         }
-        return null;
+        return new Unjudged(1, ChronoUnit.FOREVER.getDuration(), startNanos);
     }
 
     /** A calendar day with a clock change is longer than its nominal length. */
@@ -94,6 +105,48 @@ interface SpentAtMost {
         public boolean isNothing(long nowNanos) {
             flow(nowNanos);
             return owed == 0;
+        }
+    }
+
+    /** What can be said is only when all of it has come back. */
+    final class Unjudged implements SpentAtMost {
+
+        private final long capacity;
+        private final double recoverNanos;
+        private long backAtNanos;
+
+        Unjudged(long capacity, Duration recover, long startNanos) {
+            this.capacity = capacity;
+            this.recoverNanos = recover.compareTo(Duration.ofDays(10_000)) > 0 ? Long.MAX_VALUE : recover.toNanos();
+            this.backAtNanos = startNanos;
+        }
+
+        /** After a grant no more than the capacity is owed; a debt adds to it. */
+        @Override
+        public void taken(long permits, long nowNanos, boolean charged) {
+            long from = charged ? Math.max(backAtNanos, nowNanos) : nowNanos;
+            double wholes = charged ? permits / (double) capacity + 1 : 1;
+            backAtNanos = Math.max(backAtNanos, Nanos.saturatedAdd(from, (long) (wholes * recoverNanos)));
+        }
+
+        @Override
+        public void anythingMayBeTaken(long nowNanos) {
+            taken(capacity, nowNanos, false);
+        }
+
+        @Override
+        public boolean leavesRoomFor(long permits, long atNanos) {
+            return false;
+        }
+
+        @Override
+        public boolean isNothing(long nowNanos) {
+            return nowNanos >= backAtNanos;
+        }
+
+        @Override
+        public boolean judges() {
+            return false;
         }
     }
 
