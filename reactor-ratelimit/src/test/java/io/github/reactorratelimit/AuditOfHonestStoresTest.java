@@ -25,7 +25,7 @@ class AuditOfHonestStoresTest {
     private static final int TRACES = FULL ? 5_000 : 200;
     private static final int STEPS = 200;
     private static final int THREADS = 4;
-    private static final int REQUESTS_PER_THREAD = FULL ? 1_000_000 : 30_000;
+    private static final int REQUESTS_PER_THREAD = FULL ? 1_000_000 : 10_000;
 
     static List<RateLimitPolicy> policies() {
         return List.of(

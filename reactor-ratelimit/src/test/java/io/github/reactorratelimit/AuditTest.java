@@ -317,7 +317,7 @@ class AuditTest {
     /** Keys past the bound share cells: some are denied for what others spent. */
     @Test
     void overflowCellsAreSeenToDenyWrongly() {
-        int keys = 200_000;
+        int keys = 5_000;
         RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(1))
                 .scheduler(time)
                 .store(LocalStore.withMaxKeys(16))

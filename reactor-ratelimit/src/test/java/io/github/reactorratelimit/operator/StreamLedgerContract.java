@@ -38,8 +38,7 @@ public abstract class StreamLedgerContract {
      * What was spent of the key by a limiter of this name and policy, once it was closed. What was granted to those who had
      * left may still be on its way back: that is awaited, until it is {@code expected}.
      */
-    protected abstract long spent(
-            RateLimiter limiter, RateLimiterBuilder another, String key, LongPredicate expected);
+    protected abstract long spent(RateLimiter limiter, RateLimiterBuilder another, String key, LongPredicate expected);
 
     static Stream<RateLimitPolicy> policies() {
         long enough = 2 * STREAMS * StreamLedger.mostCost();
