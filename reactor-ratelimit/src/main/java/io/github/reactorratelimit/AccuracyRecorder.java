@@ -32,6 +32,9 @@ public final class AccuracyRecorder implements RateLimitRecorder {
     private final LongAdder denied = new LongAdder();
     private final LongAdder wronglyDenied = new LongAdder();
 
+    /** A recorder that has counted nothing yet. */
+    public AccuracyRecorder() {}
+
     /**
      * How far the server's clock is ahead of this machine's; see {@link RateLimitRecorder#clockRead}.
      *
