@@ -331,6 +331,11 @@ final class RedisState implements JointState {
     }
 
     @Override
+    public boolean isShared() {
+        return true;
+    }
+
+    @Override
     public RateLimitPolicy ruling(RateLimitPolicy policy) {
         return calls.ruled(policy);
     }
