@@ -9,13 +9,23 @@ import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
-/** Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none. */
-final class TakeCall implements Deadlines.Watched {
+/**
+ * Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none.
+ *
+ * <p>When it is over, it is the bundle of those who have to be told: linked to each other, each taken by moving {@code untold} to the next. An ask
+ * stands there once, and {@code untold} never goes back: whoever moves it from an ask to the next has read that link while the ask was
+ * nobody else's.
+ */
+final class TakeCall implements Deadlines.Watched, Deliveries.Bundle {
 
     private static final int UNDECIDED = -1;
     private static final int VALUES_PER_RUN = 2;
+
+    private static final AtomicReferenceFieldUpdater<TakeCall, TakeAsk> UNTOLD =
+            AtomicReferenceFieldUpdater.newUpdater(TakeCall.class, TakeAsk.class, "untold");
 
     private final TakePipe pipe;
     private final List<TakeRun> runs = new ArrayList<>(1);
@@ -23,6 +33,8 @@ final class TakeCall implements Deadlines.Watched {
     private int asks;
     private long sentNanos;
     private long nowMicros;
+
+    private volatile @Nullable TakeAsk untold;
 
     /** The command that is under way. */
     private volatile @Nullable Future<?> command;
@@ -50,6 +62,17 @@ final class TakeCall implements Deadlines.Watched {
 
     int asks() {
         return asks;
+    }
+
+    /** Whether all runs are of as many takes of as many permits. */
+    boolean areAlike() {
+        TakeRun first = runs.get(0);
+        for (TakeRun run : runs) {
+            if (run.count() != first.count() || !run.takes(first.first())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     void send(long nowNanos) {
@@ -149,6 +172,8 @@ final class TakeCall implements Deadlines.Watched {
     }
 
     private void settle(long[] reply) {
+        TakeRun before = null;
+        TakeAsk first = null;
         int ready = 0;
         for (int i = 0; i < runs.size(); i++) {
             TakeRun run = runs.get(i);
@@ -157,12 +182,49 @@ final class TakeCall implements Deadlines.Watched {
                 pipe.askWhole(run);
             } else {
                 settle(run, allowed, reply[2 + VALUES_PER_RUN * i]);
+                first = first == null ? run.first() : first;
+                before = run.goesOn(before);
                 ready += run.count();
             }
         }
-        if (ready > 0) {
-            pipe.deliver(ready);
+        tell(first, ready);
+    }
+
+    private void tell(@Nullable TakeAsk first, int ready) {
+        if (first != null) {
+            untold = first;
+            pipe.deliver(this, ready);
         }
+    }
+
+    /** All of them have failed. */
+    void tellAll() {
+        TakeRun before = null;
+        for (TakeRun run : runs) {
+            before = run.goesOn(before);
+        }
+        tell(runs.get(0).first(), asks);
+    }
+
+    @Override
+    public @Nullable Runnable take() {
+        for (TakeAsk ask = untold; ask != null; ask = untold) {
+            if (UNTOLD.compareAndSet(this, ask, ask.next())) {
+                ask.followBy(null);
+                return ask;
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public @Nullable Runnable first() {
+        return untold;
+    }
+
+    @Override
+    public int size() {
+        return asks;
     }
 
     /** The first are allowed, each of which makes the next one owe more; those who are denied change nothing. */
@@ -170,15 +232,11 @@ final class TakeCall implements Deadlines.Watched {
         long cost = pipe.pipes().terms().cost(run.first().permits());
         long owed = owedAfterAll - allowed * cost;
         long left = allowed;
-        for (TakeAsk ask = run.first(); ask != null; ) {
-            TakeAsk following = ask.next();
-            ask.followBy(null);
+        for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
             ask.release();
             owed += left > 0 ? cost : 0;
             ask.answered(this, left > 0, owed);
-            pipe.add(ask);
             left--;
-            ask = following;
         }
         learn(run, allowed, owedAfterAll);
     }
