@@ -9,23 +9,16 @@ import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none.
- *
- * <p>When it is over, it is the bundle of those who have to be told: linked to each other, each taken by moving {@code untold} to the next. An ask
- * stands there once, and {@code untold} never goes back: whoever moves it from an ask to the next has read that link while the ask was
- * nobody else's.
+ * Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none. When it is over it is
+ * the bundle of those who have to be told.
  */
-final class TakeCall implements Deadlines.Watched, Deliveries.Bundle {
+final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     private static final int UNDECIDED = -1;
     private static final int VALUES_PER_RUN = 2;
-
-    private static final AtomicReferenceFieldUpdater<TakeCall, TakeAsk> UNTOLD =
-            AtomicReferenceFieldUpdater.newUpdater(TakeCall.class, TakeAsk.class, "untold");
 
     private final TakePipe pipe;
     private final List<TakeRun> runs = new ArrayList<>(1);
@@ -33,8 +26,6 @@ final class TakeCall implements Deadlines.Watched, Deliveries.Bundle {
     private int asks;
     private long sentNanos;
     private long nowMicros;
-
-    private volatile @Nullable TakeAsk untold;
 
     /** The command that is under way. */
     private volatile @Nullable Future<?> command;
@@ -192,7 +183,7 @@ final class TakeCall implements Deadlines.Watched, Deliveries.Bundle {
 
     private void tell(@Nullable TakeAsk first, int ready) {
         if (first != null) {
-            untold = first;
+            fill(first);
             pipe.deliver(this, ready);
         }
     }
@@ -204,22 +195,6 @@ final class TakeCall implements Deadlines.Watched, Deliveries.Bundle {
             before = run.goesOn(before);
         }
         tell(runs.get(0).first(), asks);
-    }
-
-    @Override
-    public @Nullable Runnable take() {
-        for (TakeAsk ask = untold; ask != null; ask = untold) {
-            if (UNTOLD.compareAndSet(this, ask, ask.next())) {
-                ask.followBy(null);
-                return ask;
-            }
-        }
-        return null;
-    }
-
-    @Override
-    public @Nullable Runnable first() {
-        return untold;
     }
 
     @Override

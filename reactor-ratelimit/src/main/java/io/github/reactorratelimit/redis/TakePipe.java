@@ -113,12 +113,13 @@ final class TakePipe extends SerialWorker {
     }
 
     private void sendAgain() {
+        // First: who sees that one is over finds all that the server refused before, and new ones go behind them.
+        if (!sentAgain.isEmpty()) {
+            sentAgain.removeIf(TakeCall::isOver);
+        }
         for (TakeCall call = again.poll(); call != null; call = again.poll()) {
             sentAgain.add(call);
             call.sendText();
-        }
-        if (!sentAgain.isEmpty()) {
-            sentAgain.removeIf(TakeCall::isOver);
         }
     }
 
@@ -300,7 +301,7 @@ final class TakePipe extends SerialWorker {
     }
 
     void deliver(TakeCall call, int ready) {
-        pipes.deliveries().add((Deliveries.Bundle) call);
+        pipes.deliveries().add(call);
         deliver(ready);
     }
 
