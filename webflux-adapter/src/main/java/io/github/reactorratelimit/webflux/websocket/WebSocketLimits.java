@@ -1,0 +1,118 @@
+package io.github.reactorratelimit.webflux.websocket;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.webflux.key.WebKey;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.reactive.socket.WebSocketHandler;
+import org.springframework.web.reactive.socket.WebSocketSession;
+import org.springframework.web.reactive.socket.server.WebSocketService;
+import reactor.core.publisher.Mono;
+
+/**
+ * Limits of WebSockets: how many connections a key holds at a time, and how many messages it sends.
+ *
+ * <pre>{@code
+ * WebSocketLimits limits = WebSocketLimits.none()
+ *         .withConnections(RateLimiter.of(ConcurrencyLimit.of(5)))
+ *         .withMessages(RateLimiter.of(TokenBucket.perSecond(20)), ExcessMessages.close());
+ * new WebSocketHandlerAdapter(limits.limit(new HandshakeWebSocketService(), WebKeys.clientAddress()));
+ * }</pre>
+ *
+ * <p>A connection that is one too many, or has no key, is accepted and closed at once with status 1008: a browser tells its
+ * page about that, while it hides the status of a refused handshake. All connections of a key share one limit of messages.
+ */
+public final class WebSocketLimits {
+
+    private final @Nullable RateLimiter connections;
+    private final @Nullable RateLimiter messages;
+    private final ExcessMessages excess;
+
+    private WebSocketLimits(@Nullable RateLimiter connections, @Nullable RateLimiter messages, ExcessMessages excess) {
+        this.connections = connections;
+        this.messages = messages;
+        this.excess = excess;
+    }
+
+    /** No limits yet. */
+    public static WebSocketLimits none() {
+        return new WebSocketLimits(null, null, ExcessMessages.close());
+    }
+
+    /**
+     * A key holds at most as many connections as the limiter allows. A connection counts until it is closed or its handler has
+     * ended.
+     *
+     * @throws IllegalArgumentException if the limiter's policy is not a {@link ConcurrencyLimit}
+     */
+    public WebSocketLimits withConnections(RateLimiter limiter) {
+        if (!(limiter.policy() instanceof ConcurrencyLimit)) {
+            throw new IllegalArgumentException(
+                    "connections need a ConcurrencyLimit, limiter '" + limiter.name() + "' has " + limiter.policy());
+        }
+        return new WebSocketLimits(limiter, messages, excess);
+    }
+
+    /**
+     * Each message that a client sends costs a permit of the limiter.
+     *
+     * @throws IllegalArgumentException if the limiter's policy is a {@link ConcurrencyLimit}
+     */
+    public WebSocketLimits withMessages(RateLimiter limiter, ExcessMessages excess) {
+        if (limiter.policy() instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException(
+                    "messages need a rate, limiter '" + limiter.name() + "' has " + limiter.policy());
+        }
+        return new WebSocketLimits(connections, limiter, Objects.requireNonNull(excess, "excess"));
+    }
+
+    /** Limits all handlers of a service by the key of the request that opens the connection. */
+    public WebSocketService limit(WebSocketService service, WebKey key) {
+        Objects.requireNonNull(service, "service");
+        Objects.requireNonNull(key, "key");
+        return (exchange, handler) -> key.resolve(exchange)
+                .map(Optional::of)
+                .defaultIfEmpty(Optional.empty())
+                .flatMap(found -> service.handleRequest(exchange, limit(handler, session -> Mono.justOrEmpty(found))));
+    }
+
+    /**
+     * Limits one handler.
+     *
+     * @param key of a connection; one without is closed
+     */
+    public WebSocketHandler limit(WebSocketHandler handler, Function<WebSocketSession, Mono<String>> key) {
+        Objects.requireNonNull(handler, "handler");
+        Objects.requireNonNull(key, "key");
+        return new WebSocketHandler() {
+            @Override
+            public List<String> getSubProtocols() {
+                return handler.getSubProtocols();
+            }
+
+            @Override
+            public Mono<Void> handle(WebSocketSession session) {
+                return key.apply(session)
+                        .map(Optional::of)
+                        .defaultIfEmpty(Optional.empty())
+                        .flatMap(found -> found.map(name -> new LimitedConnection(session, name)
+                                        .handle(handler, connections, messages, excess))
+                                .orElseGet(() -> LimitedConnection.refuse(session)));
+            }
+        };
+    }
+
+    @Override
+    public String toString() {
+        return "WebSocketLimits(connections: " + policyOf(connections) + ", messages: " + policyOf(messages) + " "
+                + excess + ")";
+    }
+
+    private static String policyOf(@Nullable RateLimiter limiter) {
+        return limiter == null ? "unlimited" : limiter.policy().toString();
+    }
+}
