@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.JavaFileObject;
@@ -20,13 +21,11 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The Java blocks of the guide {@code docs/webflux.md} compile. */
+/** The Java blocks of the guides about the web compile: {@code docs/web*.md}. */
 class DocumentationTest {
 
-    private static final Path GUIDE = Path.of(System.getProperty("basedir", ""))
-            .toAbsolutePath()
-            .resolveSibling("docs")
-            .resolve("webflux.md");
+    private static final Path DOCS =
+            Path.of(System.getProperty("basedir", "")).toAbsolutePath().resolveSibling("docs");
     private static final Pattern TYPE = Pattern.compile("(?m)^(class|interface|record|enum) .*");
     private static final Pattern MEMBER = Pattern.compile("(?m)^@.*");
 
@@ -61,16 +60,24 @@ class DocumentationTest {
 
     private static List<Block> blocks() throws IOException {
         List<Block> blocks = new ArrayList<>();
-        List<String> lines = Files.readAllLines(GUIDE);
-        for (int i = 0; i < lines.size(); i++) {
-            if (lines.get(i).equals("```java")) {
-                int begin = i + 1;
-                int end = begin + lines.subList(begin, lines.size()).indexOf("```");
-                String text = String.join("\n", lines.subList(begin, end)) + "\n";
-                blocks.add(new Block("webflux.md", begin + 1, text));
+        try (Stream<Path> files = Files.list(DOCS)) {
+            for (Path file : files.filter(DocumentationTest::isAboutTheWeb).toList()) {
+                List<String> lines = Files.readAllLines(file);
+                for (int i = 0; i < lines.size(); i++) {
+                    if (lines.get(i).equals("```java")) {
+                        int begin = i + 1;
+                        int end = begin + lines.subList(begin, lines.size()).indexOf("```");
+                        String text = String.join("\n", lines.subList(begin, end)) + "\n";
+                        blocks.add(new Block(file.getFileName().toString(), begin + 1, text));
+                    }
+                }
             }
         }
         return blocks;
+    }
+
+    private static boolean isAboutTheWeb(Path file) {
+        return file.getFileName().toString().matches("web.*\\.md");
     }
 
     private List<String> errorsOf(List<Block> blocks) throws IOException {
