@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
 /**
@@ -46,6 +47,11 @@ public final class RateLimitHeaders {
 
     private final String name;
 
+    /** What was last said about the policy: the same for all keys, unless they have policies of their own. */
+    private volatile Said said = new Said(0, null, "");
+
+    private record Said(long limit, @Nullable RateLimitPolicy policy, String value) {}
+
     private RateLimitHeaders(String policyName) {
         this.name = quoted(policyName);
     }
@@ -74,7 +80,16 @@ public final class RateLimitHeaders {
         of(decision).forEach(headers::set);
     }
 
-    private String policyValue(Decision decision) {
+    String policyValue(Decision decision) {
+        Said last = said;
+        if (last.limit != decision.limit() || !decision.policy().equals(last.policy)) {
+            last = new Said(decision.limit(), decision.policy(), describe(decision));
+            said = last;
+        }
+        return last.value;
+    }
+
+    private String describe(Decision decision) {
         String quota = name + ";q=" + integer(decision.limit());
         return window(decision)
                 .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)
@@ -82,7 +97,7 @@ public final class RateLimitHeaders {
                 .orElse(quota);
     }
 
-    private String stateValue(Decision decision) {
+    String stateValue(Decision decision) {
         String left = name + ";r=" + integer(decision.remaining());
         return decision.retryAfter()
                 .or(decision::resetAfter)
@@ -118,16 +133,16 @@ public final class RateLimitHeaders {
                 .longValueExact());
     }
 
-    private static long ceilSeconds(Duration time) {
+    static long ceilSeconds(Duration time) {
         return time.getNano() == 0 ? time.getSeconds() : time.getSeconds() + 1;
     }
 
-    private static String integer(long value) {
+    static String integer(long value) {
         return Long.toString(Math.min(value, MAX_INTEGER));
     }
 
     /** Anything but printable ASCII could split the header or hide in it. */
-    private static String quoted(String policyName) {
+    static String quoted(String policyName) {
         if (policyName.isEmpty()) {
             throw new IllegalArgumentException("policyName must not be empty");
         }

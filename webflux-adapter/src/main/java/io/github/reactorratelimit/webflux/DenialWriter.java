@@ -1,0 +1,27 @@
+package io.github.reactorratelimit.webflux;
+
+import java.util.List;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+
+/** Answers a denied request, unless somebody has answered it already. */
+record DenialWriter(ResponseFields fields, DenialCors cors, RateLimitDeniedHandler handler) {
+
+    Mono<Void> write(ServerWebExchange exchange, RateLimitDenial denial, List<Grant> before) {
+        return Mono.defer(() -> isCommitted(exchange) ? Mono.empty() : cors.write(exchange))
+                .then(Mono.defer(() -> {
+                    if (isCommitted(exchange)) {
+                        return Mono.empty();
+                    }
+                    ServerHttpResponse response = exchange.getResponse();
+                    response.setStatusCode(denial.status());
+                    fields.writeDenied(denial, before, response);
+                    return handler.handle(exchange, denial);
+                }));
+    }
+
+    private static boolean isCommitted(ServerWebExchange exchange) {
+        return exchange.getResponse().isCommitted();
+    }
+}

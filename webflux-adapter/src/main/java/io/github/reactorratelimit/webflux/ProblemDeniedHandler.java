@@ -1,0 +1,120 @@
+package io.github.reactorratelimit.webflux;
+
+import io.github.reactorratelimit.webflux.RateLimitDenial.Reason;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.InvalidMediaTypeException;
+import org.springframework.http.MediaType;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+
+/** The answer to a denied request, in the form its client prefers; nothing in it comes from the request. */
+final class ProblemDeniedHandler implements RateLimitDeniedHandler {
+
+    private static final String PROBLEM_TYPES = "https://iana.org/assignments/http-problem-types#";
+
+    private enum Form {
+        PROBLEM(MediaType.APPLICATION_PROBLEM_JSON_VALUE),
+        HTML("text/html;charset=UTF-8"),
+        TEXT("text/plain;charset=UTF-8");
+
+        private final String type;
+
+        Form(String type) {
+            this.type = type;
+        }
+    }
+
+    @Override
+    public Mono<Void> handle(ServerWebExchange exchange, RateLimitDenial denial) {
+        Form form = form(exchange.getRequest().getHeaders());
+        byte[] body = body(form, denial).getBytes(StandardCharsets.UTF_8);
+        ServerHttpResponse response = exchange.getResponse();
+        response.getHeaders().set(HttpHeaders.CONTENT_TYPE, form.type);
+        response.getHeaders().setContentLength(body.length);
+        response.getHeaders().add(HttpHeaders.VARY, HttpHeaders.ACCEPT);
+        DataBuffer buffer = response.bufferFactory().wrap(body);
+        return response.writeWith(Mono.just(buffer));
+    }
+
+    /** A problem unless another form is liked better; also if none is: an answer that cannot be read is still understood by its status. */
+    private static Form form(HttpHeaders request) {
+        List<MediaType> accepted = accepted(request);
+        double problem = Math.max(
+                liking(MediaType.APPLICATION_PROBLEM_JSON, accepted), liking(MediaType.APPLICATION_JSON, accepted));
+        double html = liking(MediaType.TEXT_HTML, accepted);
+        double text = liking(MediaType.TEXT_PLAIN, accepted);
+        if (problem >= html && problem >= text) {
+            return Form.PROBLEM;
+        }
+        return html >= text ? Form.HTML : Form.TEXT;
+    }
+
+    private static List<MediaType> accepted(HttpHeaders request) {
+        try {
+            return request.getAccept();
+        } catch (InvalidMediaTypeException unreadable) {
+            return List.of();
+        }
+    }
+
+    /** The quality of the most specific range that includes the type. */
+    private static double liking(MediaType type, List<MediaType> accepted) {
+        double quality = 0;
+        int specific = -1;
+        for (MediaType range : accepted) {
+            int how = range.isWildcardType() ? 0 : range.isWildcardSubtype() ? 1 : 2;
+            if (how > specific && range.includes(type)) {
+                specific = how;
+                quality = range.getQualityValue();
+            }
+        }
+        return quality;
+    }
+
+    private static String body(Form form, RateLimitDenial denial) {
+        if (form == Form.HTML) {
+            String title = denial.status().value() + " " + phrase(denial);
+            return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + title
+                    + "</title></head><body><h1>" + title + "</h1><p>" + advice(denial) + "</p></body></html>\n";
+        }
+        return form == Form.TEXT
+                ? denial.status().value() + " " + phrase(denial) + "\n" + advice(denial) + "\n"
+                : problem(denial);
+    }
+
+    private static String problem(RateLimitDenial denial) {
+        String violated = denial.reason() == Reason.LIMITED || denial.reason() == Reason.TOO_COSTLY
+                ? ",\"violated-policies\":["
+                        + RateLimitHeaders.quoted(denial.rule().name()) + "]"
+                : "";
+        return "{\"type\":\"" + type(denial.reason()) + "\",\"title\":\"" + phrase(denial) + "\",\"status\":"
+                + denial.status().value() + ",\"detail\":\"" + advice(denial) + "\"" + violated + "}";
+    }
+
+    private static String type(Reason reason) {
+        return switch (reason) {
+            case LIMITED, TOO_COSTLY -> PROBLEM_TYPES + "quota-exceeded";
+            case UNAVAILABLE -> PROBLEM_TYPES + "temporary-reduced-capacity";
+            case MISSING_KEY -> "about:blank";
+        };
+    }
+
+    private static String phrase(RateLimitDenial denial) {
+        HttpStatus known = HttpStatus.resolve(denial.status().value());
+        return known == null ? "Request denied" : known.getReasonPhrase();
+    }
+
+    private static String advice(RateLimitDenial denial) {
+        return switch (denial.reason()) {
+            case LIMITED -> "The limit is used up for now. Please try again later.";
+            case TOO_COSTLY -> "The request is larger than its limit ever allows at once.";
+            case UNAVAILABLE -> "The service has less capacity than usual. Please try again later.";
+            case MISSING_KEY -> "The request does not say whom it is from.";
+        };
+    }
+}

@@ -1,0 +1,81 @@
+package io.github.reactorratelimit.webflux;
+
+import io.github.reactorratelimit.Decision;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.HttpStatusCode;
+
+/** Why a request was denied, and by which rule. Has no key in it, nor anything else that the client sent. */
+public final class RateLimitDenial {
+
+    /** The reasons. */
+    public enum Reason {
+        /** Its limit is used up. */
+        LIMITED,
+        /** It costs more than its limit ever gives at once: it would be denied at any time. */
+        TOO_COSTLY,
+        /** It has no key, and the rule denies such requests. */
+        MISSING_KEY,
+        /** Nobody knows whether there is a permit: the store does not answer, or the limiter failed. */
+        UNAVAILABLE
+    }
+
+    private final RateLimitRule rule;
+    private final Reason reason;
+    private final HttpStatusCode status;
+    private final @Nullable Decision decision;
+
+    private RateLimitDenial(RateLimitRule rule, Reason reason, HttpStatusCode status, @Nullable Decision decision) {
+        this.rule = Objects.requireNonNull(rule, "rule");
+        this.reason = reason;
+        this.status = status;
+        this.decision = decision;
+    }
+
+    /** Denied by a limiter. One that denies because its store is away knows nothing of the key, not even when it will be full again. */
+    static RateLimitDenial by(RateLimitRule rule, Decision decision) {
+        boolean storeIsAway = decision.degraded() && decision.resetAfter().isEmpty();
+        return storeIsAway
+                ? new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, decision)
+                : new RateLimitDenial(rule, Reason.LIMITED, HttpStatus.TOO_MANY_REQUESTS, decision);
+    }
+
+    static RateLimitDenial tooCostly(RateLimitRule rule) {
+        return new RateLimitDenial(rule, Reason.TOO_COSTLY, HttpStatus.TOO_MANY_REQUESTS, null);
+    }
+
+    static RateLimitDenial missingKey(RateLimitRule rule, HttpStatusCode status) {
+        return new RateLimitDenial(rule, Reason.MISSING_KEY, status, null);
+    }
+
+    static RateLimitDenial failed(RateLimitRule rule) {
+        return new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, null);
+    }
+
+    /** The rule that denied. */
+    public RateLimitRule rule() {
+        return rule;
+    }
+
+    /** Why. */
+    public Reason reason() {
+        return reason;
+    }
+
+    /** The status of the answer. */
+    public HttpStatusCode status() {
+        return status;
+    }
+
+    /** What the limiter answered; empty if it was not asked, or failed. */
+    public Optional<Decision> decision() {
+        return Optional.ofNullable(decision);
+    }
+
+    @Override
+    public String toString() {
+        return "denied by rule '" + rule.name() + "': " + reason + ", status " + status.value();
+    }
+}

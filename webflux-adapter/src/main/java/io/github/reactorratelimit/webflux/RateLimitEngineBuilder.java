@@ -1,0 +1,94 @@
+package io.github.reactorratelimit.webflux;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Predicate;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/** Builds a {@link RateLimitEngine}. */
+public final class RateLimitEngineBuilder {
+
+    final List<RateLimitRule> rules = new ArrayList<>();
+    Predicate<ServerWebExchange> exempt = exchange -> false;
+    PathPatternParser parser = PathPatternParser.defaultInstance;
+    HeaderOptions headers = HeaderOptions.defaults();
+    DenialCors cors = DenialCors.none();
+    RateLimitDeniedHandler deniedHandler = RateLimitDeniedHandler.problem();
+    Duration keyTimeout = Duration.ofSeconds(5);
+
+    RateLimitEngineBuilder() {}
+
+    /**
+     * Adds a rule. Rules are asked in the order in which they are added: put the one most likely to deny first.
+     *
+     * @throws IllegalArgumentException if there is one of the same name
+     */
+    public RateLimitEngineBuilder rule(RateLimitRule rule) {
+        if (rules.stream().anyMatch(other -> other.name().equals(rule.name()))) {
+            throw new IllegalArgumentException("there are two rate limit rules of the name '" + rule.name() + "'");
+        }
+        rules.add(rule);
+        return this;
+    }
+
+    /** Adds rules. */
+    public RateLimitEngineBuilder rules(Collection<RateLimitRule> rules) {
+        rules.forEach(this::rule);
+        return this;
+    }
+
+    /** Callers to which no rule applies: an allow-list. Of several, each exempts. It runs on the event loop and must not block. */
+    public RateLimitEngineBuilder exempt(Predicate<? super ServerWebExchange> internal) {
+        this.exempt = exempt.or(Objects.requireNonNull(internal, "internal"));
+        return this;
+    }
+
+    /**
+     * Reads the patterns of the rules: the application's own parser, that of its {@code RequestMappingHandlerMapping}, so
+     * that a rule and a handler agree about upper and lower case. Spring's default one, unless given.
+     */
+    public RateLimitEngineBuilder parser(PathPatternParser parser) {
+        this.parser = Objects.requireNonNull(parser, "parser");
+        return this;
+    }
+
+    /** Which header fields are sent. */
+    public RateLimitEngineBuilder headers(HeaderOptions headers) {
+        this.headers = Objects.requireNonNull(headers, "headers");
+        return this;
+    }
+
+    /** Where the CORS headers of denials come from; none are written, unless given. */
+    public RateLimitEngineBuilder cors(DenialCors cors) {
+        this.cors = Objects.requireNonNull(cors, "cors");
+        return this;
+    }
+
+    /** Who writes the body of denials. */
+    public RateLimitEngineBuilder deniedHandler(RateLimitDeniedHandler deniedHandler) {
+        this.deniedHandler = Objects.requireNonNull(deniedHandler, "deniedHandler");
+        return this;
+    }
+
+    /**
+     * How long a key may take to be found; then the request is denied with 503. 5 seconds, unless given.
+     *
+     * @throws IllegalArgumentException if it is not above zero
+     */
+    public RateLimitEngineBuilder keyTimeout(Duration keyTimeout) {
+        if (keyTimeout.isZero() || keyTimeout.isNegative()) {
+            throw new IllegalArgumentException("keyTimeout must be positive, was " + keyTimeout);
+        }
+        this.keyTimeout = keyTimeout;
+        return this;
+    }
+
+    /** Builds the engine. */
+    public RateLimitEngine build() {
+        return new RateLimitEngine(this);
+    }
+}

@@ -1,0 +1,44 @@
+package io.github.reactorratelimit.webflux;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.springframework.http.HttpMethod;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.util.pattern.PathPatternParser;
+
+/**
+ * Which requests a rule is for, before its patterns are read by the application's parser.
+ *
+ * @param paths one of which has to match; empty for every path
+ * @param methods one of which it must have; empty for every method
+ * @param condition which has to be true
+ */
+record RequestMatch(List<String> paths, Set<HttpMethod> methods, Predicate<ServerWebExchange> condition) {
+
+    static final RequestMatch ALL = new RequestMatch(List.of(), Set.of(), exchange -> true);
+
+    RequestMatch withPaths(List<String> patterns) {
+        patterns.forEach(PathPatternParser.defaultInstance::parse);
+        return new RequestMatch(concat(paths, patterns), methods, condition);
+    }
+
+    RequestMatch withMethods(Collection<HttpMethod> more) {
+        Set<HttpMethod> all = Stream.concat(methods.stream(), more.stream())
+                .flatMap(method ->
+                        method.equals(HttpMethod.GET) ? Stream.of(method, HttpMethod.HEAD) : Stream.of(method))
+                .collect(Collectors.toUnmodifiableSet());
+        return new RequestMatch(paths, all, condition);
+    }
+
+    RequestMatch withCondition(Predicate<? super ServerWebExchange> another) {
+        return new RequestMatch(paths, methods, condition.and(another));
+    }
+
+    private static List<String> concat(List<String> some, List<String> others) {
+        return Stream.concat(some.stream(), others.stream()).toList();
+    }
+}
