@@ -66,6 +66,16 @@ public final class Debit {
         return settled.compareAndSet(false, true);
     }
 
+    /** So many of the permits, as a debit of its own; whoever has claimed this gives that back. */
+    Debit part(long fewer) {
+        if (fewer == permits) {
+            return this;
+        }
+        Debit part = new Debit(owner, key, policy, fewer, atTick);
+        part.shadow = shadow;
+        return part;
+    }
+
     @Nullable
     ShadowAsk shadow() {
         return shadow;

@@ -85,6 +85,31 @@ final class GuardedRecorder implements RateLimitRecorder {
         guard(actual::shadowFailed);
     }
 
+    @Override
+    public void toldLate(long lateNanos) {
+        guard(() -> actual.toldLate(lateNanos));
+    }
+
+    @Override
+    public void clockRead(long aheadNanos, long errorNanos) {
+        guard(() -> actual.clockRead(aheadNanos, errorNanos));
+    }
+
+    @Override
+    public void leaseStranded(Stranding how, long permits) {
+        guard(() -> actual.leaseStranded(how, permits));
+    }
+
+    @Override
+    public void grantAudited(long permits, long excess) {
+        guard(() -> actual.grantAudited(permits, excess));
+    }
+
+    @Override
+    public void denialAudited(long permits, boolean wrong) {
+        guard(() -> actual.denialAudited(permits, wrong));
+    }
+
     private void guard(Runnable call) {
         try {
             call.run();

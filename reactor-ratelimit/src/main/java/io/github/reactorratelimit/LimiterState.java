@@ -102,6 +102,11 @@ public interface LimiterState {
         return policy;
     }
 
+    /** Whether others than this state take permits of the same keys, or may. */
+    default boolean isShared() {
+        return false;
+    }
+
     /** Ends every wait with an error, then completes; any number of calls close once. */
     Mono<Void> close();
 

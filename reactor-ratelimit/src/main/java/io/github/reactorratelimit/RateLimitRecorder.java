@@ -31,6 +31,16 @@ public interface RateLimitRecorder {
         LOCAL
     }
 
+    /** Why permits that were leased from a store were not spent. */
+    enum Stranding {
+        /** Their time was over: they were kept from others all that time, and went back. */
+        EXPIRED,
+        /** They could not go back: the store did not answer, or another policy rules. They are lost to the strict side. */
+        LOST,
+        /** They were asked for, and no answer came: perhaps they were taken from the store, perhaps not. */
+        UNANSWERED
+    }
+
     /** A request was answered, at once or after a wait. */
     default void decided(boolean allowed, long permits) {}
 
@@ -72,6 +82,37 @@ public interface RateLimitRecorder {
 
     /** The shadow could not be asked, or could not take part in a refund, a reset or a pause; nobody else noticed. */
     default void shadowFailed() {}
+
+    /**
+     * A request that waited was told of its turn so long after it was due, by the clock of the limiter. Of those whose turn was
+     * known beforehand; where several are let through by one late timer that is the first of them, but for a {@link LeakyBucket}.
+     */
+    default void toldLate(long lateNanos) {}
+
+    /**
+     * The clock of the server was read, now and then: it is ahead of that of this machine by so much.
+     *
+     * @param aheadNanos negative if it is behind
+     * @param errorNanos how far that may be from the truth: half of the time that the answer took, and the tick of this machine's clock
+     */
+    default void clockRead(long aheadNanos, long errorNanos) {}
+
+    /** Permits that were leased from a store, to be spent in this process, were not. */
+    default void leaseStranded(Stranding how, long permits) {}
+
+    /**
+     * A grant of a key that is {@linkplain RateLimiterBuilder#audit audited} was judged.
+     *
+     * @param excess how many of the permits the policy cannot have given
+     */
+    default void grantAudited(long permits, long excess) {}
+
+    /**
+     * A denial of a key that is {@linkplain RateLimiterBuilder#audit audited} was judged.
+     *
+     * @param wrong whether the permits must have been there
+     */
+    default void denialAudited(long permits, boolean wrong) {}
 
     /** A decision was made without the store. */
     default void degraded(Degradation degradation) {}

@@ -30,6 +30,7 @@ public final class RateLimiterBuilder {
     private Duration keepPolicies = Duration.ZERO;
     private @Nullable RateLimitPolicy shadow;
     private @Nullable KeyRecorder keyRecorder;
+    private int auditedKeys;
 
     RateLimiterBuilder(RateLimitPolicy policy) {
         this.policy = Objects.requireNonNull(policy, "policy");
@@ -135,12 +136,45 @@ public final class RateLimiterBuilder {
     }
 
     /**
+     * Lets the limiter judge its own store: of some keys, chosen by hash, every grant and denial is held against what the
+     * policy allows, and told to {@link RateLimitRecorder#grantAudited} and {@link RateLimitRecorder#denialAudited}. Off unless
+     * given; then nothing is done for it.
+     *
+     * <p>What it accuses the store of is true, as far as this process can see; it does not see everything:
+     *
+     * <ul>
+     *   <li>An excess is what goes beyond {@code burst + rate * T} in a span {@code T} that begins when the oldest request under way was made and
+     *       ends when the last one was answered: long waits make it blind for as much. The burst is the capacity; twice the limit for a fixed window and a
+     *       sliding window counter; with stepwise refill one refill more. A thousandth of the time is forgiven for clocks that do not
+     *       run alike.
+     *   <li>A denial is wrong if the permits must have been there, whatever was under way; what was refunded or cancelled counts as spent. Stepwise
+     *       refill is not judged, and nothing in a store that other processes use: it is not known what they spent.
+     *   <li>A {@link LeakyBucket} and a {@link ConcurrencyLimit} are not judged at all, nor permits that several limiters gave in one call.
+     *   <li>If another process resets a key, what this one is given after that may count as an excess. Leased
+     *       permits are judged when they are spent, so that what a lease adds to a burst is an excess.
+     * </ul>
+     *
+     * @param keys how many keys are audited at most; of more that are in use at the same time some, by half and half
+     * @throws IllegalArgumentException if it is less than 4
+     */
+    public RateLimiterBuilder audit(int keys) {
+        if (keys < 4) {
+            throw new IllegalArgumentException("keys must be at least 4, was " + keys);
+        }
+        this.auditedKeys = keys;
+        return this;
+    }
+
+    /**
      * Builds the limiter; its clock starts now.
      *
      * @throws IllegalArgumentException if the store cannot hold the policy, or the shadow's, exactly
-     * @throws IllegalStateException if there is a shadow, but no recorder that could count for it
+     * @throws IllegalStateException if there is a shadow or an audit, but no recorder that could count for it
      */
     public RateLimiter build() {
+        if (auditedKeys > 0 && recorder == RateLimitRecorder.NOOP) {
+            throw new IllegalStateException("an audit counts for a recorder: give the limiter one");
+        }
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
@@ -154,7 +188,12 @@ public final class RateLimiterBuilder {
 
     private LimiterState observed(RateLimitStore in, LimiterSettings settings) {
         LimiterState state = shadow == null ? in.open(settings) : shadowed(in, settings, shadow);
-        return keyRecorder == null ? state : new KeyedState(state, keyRecorder);
+        LimiterState judged = auditedKeys == 0 ? state : audited(state, settings);
+        return keyRecorder == null ? judged : new KeyedState(judged, keyRecorder);
+    }
+
+    private LimiterState audited(LimiterState state, LimiterSettings settings) {
+        return new AuditedState(state, new AuditedKeys(auditedKeys, settings, state));
     }
 
     private LimiterState shadowed(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {

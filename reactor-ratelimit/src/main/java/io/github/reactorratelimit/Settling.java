@@ -47,7 +47,7 @@ final class Settling {
 
     /** Gives back a part of a debit, or all of it; the caller has claimed it. Never fails: what the state could not give back it has counted. */
     Mono<Void> giveBack(Debit debit, long permits) {
-        Debit part = new Debit(debit.owner(), debit.key(), debit.policy(), permits, debit.atTick());
+        Debit part = debit.part(permits);
         return tracked(Mono.defer(() -> state.refund(part)).onErrorComplete());
     }
 

@@ -9,12 +9,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class ShadowAsk {
 
-    private static final Object GIVEN_BACK = new Object();
+    /** So many permits shall not stay spent. */
+    private record GivenBack(long permits) {}
 
     private final LimiterState shadow;
     private final RateLimitRecorder recorder;
 
-    /** The decision once it is there, {@link #GIVEN_BACK} once its permits shall not stay spent. */
+    /** The decision once it is there, {@link GivenBack} once its permits, or some, shall not stay spent. */
     private final AtomicReference<@Nullable Object> state = new AtomicReference<>();
 
     /** Whether the live request was answered: who leaves afterwards has what was granted. */
@@ -27,8 +28,8 @@ final class ShadowAsk {
 
     /** The shadow's answer. */
     void answered(Decision decision) {
-        if (!state.compareAndSet(null, decision)) {
-            refund(decision);
+        if (state.getAndUpdate(seen -> seen == null ? decision : seen) instanceof GivenBack back) {
+            refund(decision, back.permits);
         }
         recorder.shadowDecided(decision.allowed(), decision.permits());
     }
@@ -42,19 +43,21 @@ final class ShadowAsk {
     /** The caller left: before it was answered, its live permits go back by themselves. */
     void leave() {
         if (!delivered) {
-            giveBack();
+            giveBack(Long.MAX_VALUE);
         }
     }
 
-    void giveBack() {
-        if (state.getAndSet(GIVEN_BACK) instanceof Decision decision) {
-            refund(decision);
+    /** As many as the live request gives back, which is all of them, or what was not spent of a reservation. */
+    void giveBack(long permits) {
+        if (state.getAndSet(new GivenBack(permits)) instanceof Decision decision) {
+            refund(decision, permits);
         }
     }
 
-    private void refund(Decision decision) {
+    private void refund(Decision decision, long permits) {
         decision.debit()
                 .filter(Debit::claim)
-                .ifPresent(debit -> shadow.refund(debit).subscribe(done -> {}, failure -> recorder.shadowFailed()));
+                .ifPresent(debit -> shadow.refund(debit.part(Math.min(permits, debit.permits())))
+                        .subscribe(done -> {}, failure -> recorder.shadowFailed()));
     }
 }

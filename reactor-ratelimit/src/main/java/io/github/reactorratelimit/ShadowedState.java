@@ -115,7 +115,7 @@ final class ShadowedState extends WrappedState {
         ShadowAsk ask = debit.shadow();
         return ask == null || debit.policy() instanceof ConcurrencyLimit
                 ? live.refund(debit)
-                : alongside(Mono.fromRunnable(ask::giveBack), live.refund(debit));
+                : alongside(Mono.fromRunnable(() -> ask.giveBack(debit.permits())), live.refund(debit));
     }
 
     @Override

@@ -103,6 +103,11 @@ abstract class WrappedState implements LimiterState {
     }
 
     @Override
+    public boolean isShared() {
+        return live.isShared();
+    }
+
+    @Override
     public Mono<Void> close() {
         return live.close();
     }

@@ -115,7 +115,7 @@ class ShadowTest {
         void run() {
             for (int step = 0; step < STEPS; step++) {
                 String key = "key" + random.nextInt(2);
-                switch (random.nextInt(12)) {
+                switch (random.nextInt(13)) {
                     case 0, 1, 2 -> time.advanceTimeBy(ofMillis(random.nextInt(400)));
                     case 3, 4 -> refundable(key);
                     case 5 -> waiting(key);
@@ -123,6 +123,7 @@ class ShadowTest {
                     case 7 -> next(cancels);
                     case 8 -> change(key);
                     case 9 -> inARun(key);
+                    case 10 -> settled(key);
                     default -> atOnce(key);
                 }
             }
@@ -158,6 +159,26 @@ class ShadowTest {
                             });
                         }
                     }));
+        }
+
+        /** What is settled for less comes back of the shadow's permits too. */
+        private void settled(String key) {
+            if (!shadowed.policy().settles() || !alone.policy().settles()) {
+                return;
+            }
+            long estimate = 1 + random.nextInt(3);
+            Reservation[] made = new Reservation[2];
+            shadowed.reserve(key, estimate, Duration.ZERO).subscribe(live -> made[0] = live, denied -> {});
+            alone.reserve(key, estimate, Duration.ZERO).subscribe(other -> made[1] = other, denied -> {});
+            long actual = random.nextInt((int) estimate + 1);
+            refunds.add(() -> {
+                if (made[0] != null) {
+                    made[0].settle(actual).subscribe();
+                    if (made[1] != null) {
+                        made[1].settle(actual).subscribe();
+                    }
+                }
+            });
         }
 
         /** Whoever leaves the line leaves the shadow's permits too. */

@@ -1,7 +1,13 @@
 package io.github.reactorratelimit.micrometer;
 
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.AUDITED;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.CLOCK_AHEAD;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.CLOCK_ERROR;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.DECISIONS;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.DEGRADED;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.LATENESS;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.LEASES_LOST;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.LEASES_STRANDED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_LOST;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_REFUNDED;
 import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_SETTLED;
@@ -28,6 +34,7 @@ import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Counts a limiter's decisions, waits and refunds in a Micrometer registry, under the names and tags of
@@ -42,9 +49,18 @@ import java.util.concurrent.atomic.LongAdder;
  */
 public final class MicrometerRecorder implements RateLimitRecorder {
 
-    /** A registry keeps the first gauge of a name and tags, so recorders that share them must share its count. */
-    private static final Map<MeterRegistry, Map<String, LongAdder>> WAITERS_OF =
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    /** A registry keeps the first gauge of a name and tags, so recorders that share them must share what it shows. */
+    private static final Map<MeterRegistry, Map<String, Shown>> SHOWN_OF =
             Collections.synchronizedMap(new WeakHashMap<>());
+
+    /** What gauges show. */
+    private static final class Shown {
+        private final LongAdder waiters = new LongAdder();
+        private volatile double clockAhead = Double.NaN;
+        private volatile double clockError = Double.NaN;
+    }
 
     private final Counter allowed;
     private final Counter denied;
@@ -58,7 +74,14 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     private final Counter shadowAllowed;
     private final Counter shadowDenied;
     private final Counter shadowFailures;
-    private final LongAdder waiters;
+    private final Counter leasesLost;
+    private final Counter auditedGranted;
+    private final Counter auditedOver;
+    private final Counter auditedDenied;
+    private final Counter auditedUnder;
+    private final Timer lateness;
+    private final Shown shown;
+    private final Map<Stranding, Counter> stranded = new EnumMap<>(Stranding.class);
     private final Map<WaitOutcome, Timer> waits = new EnumMap<>(WaitOutcome.class);
     private final Map<Degradation, Counter> degraded = new EnumMap<>(Degradation.class);
 
@@ -76,16 +99,23 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         this.shadowAllowed = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "allowed"));
         this.shadowDenied = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
         this.shadowFailures = counter(registry, SHADOW_FAILURES, tags);
-        this.waiters = WAITERS_OF
-                .computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
-                .computeIfAbsent(limiter, key -> new LongAdder());
-        registerWaiters(registry, tags);
+        this.leasesLost = counter(registry, LEASES_LOST, tags);
+        this.auditedGranted = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "granted"));
+        this.auditedOver = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "over"));
+        this.auditedDenied = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
+        this.auditedUnder = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "under"));
+        this.lateness = timer(registry, LATENESS, tags);
+        this.shown = SHOWN_OF.computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
+                .computeIfAbsent(limiter, key -> new Shown());
+        gauge(registry, WAITERS, tags, gauged -> gauged.waiters.sum());
+        gauge(registry, CLOCK_AHEAD, tags, gauged -> gauged.clockAhead);
+        gauge(registry, CLOCK_ERROR, tags, gauged -> gauged.clockError);
+        for (Stranding how : Stranding.values()) {
+            stranded.put(
+                    how, counter(registry, LEASES_STRANDED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), valueOf(how))));
+        }
         for (WaitOutcome outcome : WaitOutcome.values()) {
-            Timer timer = Timer.builder(WAITS.meterName())
-                    .description(WAITS.description())
-                    .tags(tags.and(RateLimitMeter.Tag.OUTCOME.key(), valueOf(outcome)))
-                    .register(registry);
-            waits.put(outcome, timer);
+            waits.put(outcome, timer(registry, WAITS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), valueOf(outcome))));
         }
         for (Degradation mode : Degradation.values()) {
             degraded.put(mode, counter(registry, DEGRADED, tags.and(RateLimitMeter.Tag.MODE.key(), valueOf(mode))));
@@ -107,10 +137,11 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         return new MicrometerRecorder(registry, limiter);
     }
 
-    private void registerWaiters(MeterRegistry registry, Tags tags) {
-        if (registry.find(WAITERS.meterName()).tags(tags).gauge() == null) {
-            Gauge.builder(WAITERS.meterName(), waiters, LongAdder::sum)
-                    .description(WAITERS.description())
+    private void gauge(MeterRegistry registry, RateLimitMeter meter, Tags tags, ToDoubleFunction<Shown> value) {
+        if (registry.find(meter.meterName()).tags(tags).gauge() == null) {
+            Gauge.builder(meter.meterName(), shown, value)
+                    .description(meter.description())
+                    .baseUnit(meter == WAITERS ? null : "seconds")
                     .tags(tags)
                     .strongReference(true)
                     .register(registry);
@@ -119,6 +150,13 @@ public final class MicrometerRecorder implements RateLimitRecorder {
 
     private static Counter counter(MeterRegistry registry, RateLimitMeter meter, Tags tags) {
         return Counter.builder(meter.meterName())
+                .description(meter.description())
+                .tags(tags)
+                .register(registry);
+    }
+
+    private static Timer timer(MeterRegistry registry, RateLimitMeter meter, Tags tags) {
+        return Timer.builder(meter.meterName())
                 .description(meter.description())
                 .tags(tags)
                 .register(registry);
@@ -140,12 +178,12 @@ public final class MicrometerRecorder implements RateLimitRecorder {
 
     @Override
     public void waitStarted() {
-        waiters.increment();
+        shown.waiters.increment();
     }
 
     @Override
     public void waitEnded(WaitOutcome outcome, long waitedNanos) {
-        waiters.decrement();
+        shown.waiters.decrement();
         Objects.requireNonNull(waits.get(outcome), "outcome").record(waitedNanos, TimeUnit.NANOSECONDS);
     }
 
@@ -188,6 +226,38 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     @Override
     public void shadowFailed() {
         shadowFailures.increment();
+    }
+
+    @Override
+    public void leaseLost(long permits) {
+        leasesLost.increment((double) permits);
+    }
+
+    @Override
+    public void toldLate(long lateNanos) {
+        lateness.record(lateNanos, TimeUnit.NANOSECONDS);
+    }
+
+    @Override
+    public void clockRead(long aheadNanos, long errorNanos) {
+        shown.clockAhead = aheadNanos / NANOS_PER_SECOND;
+        shown.clockError = errorNanos / NANOS_PER_SECOND;
+    }
+
+    @Override
+    public void leaseStranded(Stranding how, long permits) {
+        Objects.requireNonNull(stranded.get(how), "how").increment((double) permits);
+    }
+
+    @Override
+    public void grantAudited(long permits, long excess) {
+        auditedGranted.increment((double) (permits - excess));
+        auditedOver.increment((double) excess);
+    }
+
+    @Override
+    public void denialAudited(long permits, boolean wrong) {
+        (wrong ? auditedUnder : auditedDenied).increment((double) permits);
     }
 
     @Override

@@ -47,6 +47,34 @@ public enum RateLimitMeter {
     /** A counter of times. */
     SHADOW_FAILURES("ratelimit.shadow.failures", "Times the shadow could not be asked; nobody else noticed"),
 
+    /** A timer of requests that waited: {@link io.github.reactorratelimit.RateLimitRecorder#toldLate}. */
+    LATENESS("ratelimit.lateness", "How long after its turn a request that waited was told"),
+
+    /** A gauge of seconds; negative if the server's clock is behind, NaN while it was not read. */
+    CLOCK_AHEAD("ratelimit.clock.ahead", "How far the clock of the server is ahead of this machine's"),
+
+    /** A gauge of seconds. */
+    CLOCK_ERROR("ratelimit.clock.error", "How far ratelimit.clock.ahead may be from the truth"),
+
+    /**
+     * A counter of permits that were leased and not spent: {@link Tag#OUTCOME} is {@code expired}, {@code lost} or {@code
+     * unanswered}; see {@link io.github.reactorratelimit.RateLimitRecorder.Stranding}.
+     */
+    LEASES_STRANDED("ratelimit.leases.stranded", "Permits that were leased from the store and not spent", Tag.OUTCOME),
+
+    /** A counter of permits of a concurrency limit: {@link io.github.reactorratelimit.RateLimitRecorder#leaseLost}. */
+    LEASES_LOST("ratelimit.leases.lost", "Permits that are held here, but counted as free by the store"),
+
+    /**
+     * A counter of permits of {@linkplain io.github.reactorratelimit.RateLimiterBuilder#audit audited} keys: {@link Tag#OUTCOME} is {@code granted}
+     * or {@code denied} where that was right, {@code over} for those that should not have been granted, {@code under} for those that should
+     * have been.
+     */
+    AUDITED(
+            "ratelimit.audit.permits",
+            "Permits of audited keys, by whether they were rightly granted or denied",
+            Tag.OUTCOME),
+
     /** A counter of decisions by what was done instead: {@link Tag#MODE} is {@code open}, {@code closed} or {@code local}. */
     DEGRADED("ratelimit.degraded", "Decisions made without the store because it did not answer", Tag.MODE);
 

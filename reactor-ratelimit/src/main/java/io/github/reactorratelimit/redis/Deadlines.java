@@ -78,7 +78,7 @@ final class Deadlines {
         Call first = calls.peek();
         while (first != null && (first.reply.isOver() || first.endsAtNanos <= now)) {
             if (calls.remove(first)) {
-                first.reply.fail(new RedisUnavailableException("no answer from Redis within " + deadline));
+                first.reply.fail(RedisUnavailableException.unanswered("no answer from Redis within " + deadline, null));
             }
             first = calls.peek();
         }

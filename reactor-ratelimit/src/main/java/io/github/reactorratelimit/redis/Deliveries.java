@@ -9,16 +9,18 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
 /**
  * Brings answers to those who asked, on the scheduler for callbacks, many in one task: a task for each would cost more than the
- * answer. One task is at work while that suffices: where it is behind when the watch looks, another joins it, up to one for each
- * processor.
+ * answer. The answers of a call come as one {@link Bundle}, from which tasks take one after the other. One task is at work while that
+ * suffices: where it is behind when the watch looks, another joins it, up to one for each processor.
  *
  * <p>A subscriber may take long, or even wait for what another one of the same call does. So what lies behind it must not wait
- * for it: while something is ready and nothing moves from one look of the watch to the next, one more task begins, without limit.
+ * for it: a bundle stays in the queue, where others take from it too, until it is empty; and while something is ready and nothing moves from
+ * one look of the watch to the next, one more task begins, without limit.
  *
  * <p>Nothing is left lying: {@code ready} is filled before {@code active} is read, and a task that found it empty counts itself
  * out of {@code active} before it looks once more. So of the one who fills and the one who leaves at least one sees the other.
@@ -38,12 +40,49 @@ final class Deliveries {
     /** Of the task that this thread runs. */
     private static final ThreadLocal<@Nullable Cork> CORK = new ThreadLocal<>();
 
+    /** What became ready together. Each is taken once, by whichever task comes first. */
+    interface Bundle {
+
+        /** The next one, which is the caller's; null if all are taken. */
+        @Nullable
+        Runnable take();
+
+        /** The one that would be taken next. */
+        @Nullable
+        Runnable first();
+
+        /** How many there were. */
+        int size();
+    }
+
+    /** A bundle of one. */
+    private static final class Single extends AtomicReference<@Nullable Runnable> implements Bundle {
+
+        private static final long serialVersionUID = 1L;
+
+        Single(Runnable delivery) {
+            super(delivery);
+        }
+
+        @Override
+        public @Nullable Runnable take() {
+            return get() == null ? null : getAndSet(null);
+        }
+
+        @Override
+        public @Nullable Runnable first() {
+            return get();
+        }
+
+        @Override
+        public int size() {
+            return 1;
+        }
+    }
+
     private final Scheduler callbacks;
     private final Scheduler timer;
-    private final Queue<Runnable> ready = new ConcurrentLinkedQueue<>();
-
-    /** About how many are ready. */
-    private final AtomicInteger size = new AtomicInteger();
+    private final Queue<Bundle> ready = new ConcurrentLinkedQueue<>();
 
     /** Tasks that are at work or about to be. */
     private final AtomicInteger active = new AtomicInteger();
@@ -63,12 +102,16 @@ final class Deliveries {
 
     /** Something that is ready now; {@link #deliver} follows. */
     void add(Runnable delivery) {
-        ready.offer(delivery);
+        ready.offer(new Single(delivery));
+    }
+
+    /** What is ready now; {@link #deliver} follows. */
+    void add(Bundle bundle) {
+        ready.offer(bundle);
     }
 
     /** What was added is delivered soon. */
     void deliver(int added) {
-        size.addAndGet(added);
         boolean alone = active.get() == 0 && active.compareAndSet(0, 1);
         if (alone) {
             start();
@@ -80,7 +123,54 @@ final class Deliveries {
 
     private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
         int running = active.get();
-        return first == firstBefore || (running < MAX_TASKS && size.get() > running * READY_FOR_ONE_TASK);
+        return first == firstBefore || (running < MAX_TASKS && isMoreReadyThan(running * READY_FOR_ONE_TASK));
+    }
+
+    /** Without the bundle that is being worked off. */
+    private boolean isMoreReadyThan(int few) {
+        int waiting = 0;
+        boolean beingWorkedOff = true;
+        for (Bundle bundle : ready) {
+            waiting += beingWorkedOff ? 0 : bundle.size();
+            beingWorkedOff = false;
+            if (waiting > few) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Takes what is to be delivered next; it is the caller's. */
+    private @Nullable Runnable take() {
+        for (Bundle first = ready.peek(); first != null; first = ready.peek()) {
+            Runnable next = first.take();
+            if (next != null) {
+                return next;
+            }
+            removeEmpty(first);
+        }
+        return null;
+    }
+
+    /** What would be taken next. */
+    private @Nullable Runnable first() {
+        for (Bundle first = ready.peek(); first != null; first = ready.peek()) {
+            Runnable next = first.first();
+            if (next != null) {
+                return next;
+            }
+            removeEmpty(first);
+        }
+        return null;
+    }
+
+    /** Whoever finds that another one removed it, and took out the next, puts that back; and nobody may have been watching it. */
+    private void removeEmpty(Bundle first) {
+        Bundle removed = ready.poll();
+        if (removed != null && removed != first) {
+            ready.offer(removed);
+            watch();
+        }
     }
 
     private void start() {
@@ -124,7 +214,7 @@ final class Deliveries {
             do {
                 deliverAll(cork);
                 active.decrementAndGet();
-            } while (!ready.isEmpty() && active.compareAndSet(0, 1));
+            } while (first() != null && active.compareAndSet(0, 1));
         } finally {
             CORK.set(outer);
             corks.remove(cork);
@@ -135,15 +225,14 @@ final class Deliveries {
     private void deliverAll(Cork cork) {
         int inRun = 0;
         long since = timer.now(TimeUnit.NANOSECONDS);
-        for (Runnable next = ready.poll(); next != null; next = ready.poll()) {
-            size.getAndDecrement();
+        for (Runnable next = take(); next != null; next = take()) {
             run(next);
             if (++inRun % MOST_IN_A_RUN == 0) {
                 cork.pull();
             }
             if (inRun % TIMED_TOGETHER == 0) {
                 long now = timer.now(TimeUnit.NANOSECONDS);
-                if (now - since > TIMED_TOGETHER * SLOW_NANOS && active.get() < MAX_TASKS && !ready.isEmpty()) {
+                if (now - since > TIMED_TOGETHER * SLOW_NANOS && active.get() < MAX_TASKS && first() != null) {
                     startAnother();
                 }
                 since = now;
@@ -178,12 +267,12 @@ final class Deliveries {
 
     private void watch() {
         if (!watched.get() && isBusy() && watched.compareAndSet(false, true)) {
-            look(ready.peek());
+            look(first());
         }
     }
 
     private boolean isBusy() {
-        if (!ready.isEmpty()) {
+        if (first() != null) {
             return true;
         }
         for (Cork cork : corks) {
@@ -204,7 +293,7 @@ final class Deliveries {
 
     private void looked(@Nullable Runnable firstBefore) {
         corks.forEach(Cork::pull);
-        Runnable first = ready.peek();
+        Runnable first = first();
         if (first == null) {
             watched.set(false);
             watch();

@@ -2,11 +2,13 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder.Stranding;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
@@ -25,19 +27,19 @@ final class LeaseTraffic {
     private final LimiterSettings settings;
     private final RedisCalls calls;
     private final Object owner;
-    private final Function<Debit, Mono<Void>> toRedis;
+    private final BiFunction<Debit, Runnable, Mono<Void>> toRedis;
     private final long leaseNanos;
     private final Errands returns = new Errands(RETURNS_AT_A_TIME);
     private final AtomicInteger underWay = new AtomicInteger();
     private final Sinks.Empty<Void> settled = Sinks.empty();
     private volatile boolean closed;
 
-    /** @param toRedis gives back a debit, which belongs to {@code owner} */
+    /** @param toRedis gives back a debit, which belongs to {@code owner}, and runs what it is given if that is back */
     LeaseTraffic(
             LimiterSettings settings,
             RedisCalls calls,
             Object owner,
-            Function<Debit, Mono<Void>> toRedis,
+            BiFunction<Debit, Runnable, Mono<Void>> toRedis,
             long leaseNanos) {
         this.settings = settings;
         this.calls = calls;
@@ -68,7 +70,25 @@ final class LeaseTraffic {
         calls.ask(purse.key(), purse.policy(), Ask.takeUpTo(wanted))
                 .subscribe(
                         answered -> refilled(purse, wanted, now, answered),
-                        failed -> refillEnded(purse, now() + leaseNanos / FAILED_REFILLS_PER_LEASE));
+                        failed -> refillFailed(purse, wanted, failed));
+    }
+
+    private void refillFailed(Purse purse, long wanted, Throwable failed) {
+        if (failed instanceof RedisUnavailableException unavailable && unavailable.isUnanswered()) {
+            strand(Stranding.UNANSWERED, wanted);
+        }
+        refillEnded(purse, now() + leaseNanos / FAILED_REFILLS_PER_LEASE);
+    }
+
+    private void strand(Stranding how, long permits) {
+        if (permits > 0) {
+            settings.recorder().leaseStranded(how, permits);
+        }
+    }
+
+    /** Closes batches that are out of the purse and cannot go back. */
+    void lose(List<Batch> batches) {
+        batches.forEach(batch -> strand(Stranding.LOST, batch.close()));
     }
 
     private void refilled(Purse purse, long wanted, long sentNanos, Answered answered) {
@@ -106,8 +126,17 @@ final class LeaseTraffic {
 
     void giveBack(Purse purse, long permits, Batch batch) {
         underWay.incrementAndGet();
+        boolean expired = batch.isOver(now(), leaseNanos);
         Debit unspent = new Debit(owner, purse.key(), purse.policy(), permits, batch.atMicros());
-        returns.add(toRedis.apply(unspent).doOnTerminate(this::ended));
+        AtomicBoolean back = new AtomicBoolean();
+        returns.add(toRedis.apply(unspent, () -> back.set(true)).doOnTerminate(() -> {
+            if (!back.get()) {
+                strand(Stranding.LOST, permits);
+            } else if (expired) {
+                strand(Stranding.EXPIRED, permits);
+            }
+            ended();
+        }));
     }
 
     private void ended() {

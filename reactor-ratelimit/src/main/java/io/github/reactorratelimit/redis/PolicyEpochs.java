@@ -62,8 +62,10 @@ final class PolicyEpochs {
     private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
     private final AtomicLong readAtNanos;
 
+    private final Anteroom anteroom = new Anteroom();
+
     private volatile Rule rule;
-    private volatile boolean settled;
+    private volatile boolean hasRead;
     private volatile Consumer<Rule> herald = news -> {};
 
     /** @param throne told of another rule before anybody else */
@@ -85,15 +87,15 @@ final class PolicyEpochs {
         read();
     }
 
-    /** Whether it is known what ruled before. */
+    /** Whether it is known what ruled before, and nobody waits for that any more. */
     boolean isSettled() {
-        return settled;
+        return anteroom.isOpen();
     }
 
     /** Makes a call under the rule; once more if the script knows of a newer one, since then nothing ran. */
     <T> Mono<T> ruled(Supplier<Mono<T>> call) {
         return Mono.defer(() -> {
-                    if (!settled) {
+                    if (!isSettled()) {
                         return settle().then(Mono.defer(call));
                     }
                     readNowAndThen(now());
@@ -109,12 +111,18 @@ final class PolicyEpochs {
                                                 "the policy changed twice meanwhile", again)));
     }
 
-    /** Without the registry nobody can tell what was spent before; only if it is broken for good they go on. */
+    /** A reading that is under way may have let in, or refused, all who were there before this one. */
     private Mono<Void> settle() {
-        return reading().onErrorResume(error -> !(error instanceof RedisUnavailableException), broken -> {
-            settled = true;
-            return Mono.empty();
-        });
+        return anteroom.enter(() -> reading().subscribe(nothing -> {}, this::unread, anteroom::open));
+    }
+
+    /** Without the registry nobody can tell what was spent before; only if it is broken for good they go on. */
+    private void unread(Throwable error) {
+        if (error instanceof RedisUnavailableException) {
+            anteroom.refuse(error);
+        } else {
+            anteroom.open();
+        }
     }
 
     /** A process with this epoch exists. */
@@ -132,7 +140,7 @@ final class PolicyEpochs {
 
     /** Lets another policy rule, under an epoch of its own, and follows it. Others may change it too: one after the other. */
     Mono<Void> change(RateLimitPolicy to) {
-        return Mono.defer(() -> settled ? Mono.empty() : settle())
+        return Mono.defer(() -> isSettled() ? Mono.empty() : settle())
                 .then(Mono.defer(() -> registry.change(rule, to)))
                 .flatMap(policies -> policies.isEmpty() ? Mono.empty() : follow(policies.lastKey()));
     }
@@ -181,6 +189,8 @@ final class PolicyEpochs {
                     .doOnError(this::log)
                     .doOnTerminate(() -> reading.set(null))
                     .then()
+                    .doOnSuccess(nothing -> anteroom.open())
+                    .doOnError(this::unread)
                     .cache();
             if (reading.compareAndSet(null, mine)) {
                 return mine;
@@ -197,15 +207,15 @@ final class PolicyEpochs {
     /** By one at a time. A script may have to be put together, so not on a thread of the connection. */
     private void learn(NavigableMap<Long, String> policies) {
         Rule known = rule;
-        boolean first = !settled;
+        boolean first = !hasRead;
         if (!policies.isEmpty() && (first || policies.lastKey() > known.epoch())) {
             Rule next = newest(policies);
             throne.accept(next);
             rule = next;
-            settled = true;
+            hasRead = true;
             herald.accept(next);
         }
-        settled = true;
+        hasRead = true;
     }
 
     private Rule newest(NavigableMap<Long, String> policies) {

@@ -37,8 +37,8 @@ final class Purses {
         /** Takes in Redis. */
         Mono<Decision> take(String key, RateLimitPolicy policy, long permits);
 
-        /** Gives back to Redis what was not spent. */
-        Mono<Void> giveBack(Debit unspent);
+        /** Gives back to Redis what was not spent; {@code done} runs if it is back. */
+        Mono<Void> giveBack(Debit unspent, Runnable done);
     }
 
     private final LimiterSettings settings;
@@ -213,11 +213,11 @@ final class Purses {
         long now = now();
         Debit debit = decision.debit().orElseThrow();
         if (!held.claim()) {
-            return till.giveBack(debit).then(Mono.empty());
+            return till.giveBack(debit, () -> {}).then(Mono.empty());
         }
         if (held.isOver(now, leaseNanos)) {
             traffic.giveBack(purse, held);
-            return till.giveBack(debit).then(till.take(purse.key(), purse.policy(), permits));
+            return till.giveBack(debit, () -> {}).then(till.take(purse.key(), purse.policy(), permits));
         }
         learn(purse, decision, now);
         return Mono.just(allow(purse, permits, held.firstMicros(debit.atTick())));
@@ -282,9 +282,11 @@ final class Purses {
         }
     }
 
-    /** {@link #drop} for every key. */
+    /** Another policy rules, under which what was debited is spent: it is lost for every key. */
     void dropAll() {
-        purses.keySet().forEach(this::drop);
+        for (Purse purse : purses.values()) {
+            traffic.lose(purse.empty());
+        }
     }
 
     /** Gives back all that is here and all that is still under way, then completes. */

@@ -70,8 +70,9 @@ final class RedisCalls {
         this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
         this.office = new TakeOffice(caller, breaker, deliveries, keys, coalescing, new UnusualKeys(), settings);
         this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
-        PolicyRegistry registry = new PolicyRegistry(caller, keys, call -> throughBreaker(tellingBreaker(call)));
-        this.epochs = new PolicyEpochs(settings, options.policyEpoch(), registry, this::enthrone);
+        PolicyEpochs.Registry registry = new PolicyRegistry(caller, keys, call -> throughBreaker(tellingBreaker(call)));
+        this.epochs = new PolicyEpochs(
+                settings, options.policyEpoch(), ClockReader.beside(registry, settings, caller::time), this::enthrone);
     }
 
     Breaker breaker() {

@@ -40,8 +40,9 @@ final class RedisState implements JointState {
         this.signals = signals;
         this.lines = new RedisLines(settings);
         this.shortcuts = new Shortcuts(settings, calls, this, options);
-        signals.listen(new Ear());
+        // Before anything is heard: what is read because of that must be told to the others.
         calls.epochs().open(this::ruledAnew);
+        signals.listen(new Ear());
     }
 
     RedisCalls calls() {
@@ -327,6 +328,11 @@ final class RedisState implements JointState {
         if (!ruling.equals(settings.policy())) {
             listener.accept(ruling);
         }
+    }
+
+    @Override
+    public boolean isShared() {
+        return true;
     }
 
     @Override

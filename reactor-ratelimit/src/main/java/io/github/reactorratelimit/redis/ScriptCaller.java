@@ -67,6 +67,11 @@ final class ScriptCaller {
         });
     }
 
+    /** The server's time: seconds, and microseconds of the second. */
+    Mono<List<String>> time() {
+        return withinDeadline(send(commands::time));
+    }
+
     RedisClusterAsyncCommands<String, String> commands() {
         return commands;
     }
@@ -134,7 +139,7 @@ final class ScriptCaller {
         if (!(error instanceof RedisCommandExecutionException)) {
             return error instanceof RedisReplyException
                     ? error
-                    : new RedisUnavailableException("Redis cannot be reached", error);
+                    : RedisUnavailableException.unanswered("Redis cannot be reached", error);
         }
         String said = String.valueOf(error.getMessage());
         OptionalLong serverMicros = ScriptReply.outsideWindows(said);

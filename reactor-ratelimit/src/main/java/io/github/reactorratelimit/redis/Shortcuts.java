@@ -183,8 +183,8 @@ final class Shortcuts {
         }
 
         @Override
-        public Mono<Void> giveBack(Debit unspent) {
-            return state.giveBack(unspent, () -> {});
+        public Mono<Void> giveBack(Debit unspent, Runnable done) {
+            return state.giveBack(unspent, done);
         }
     }
 }

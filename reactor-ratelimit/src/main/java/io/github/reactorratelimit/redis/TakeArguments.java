@@ -44,10 +44,13 @@ final class TakeArguments {
                 .add(withText ? TEXT : SHA1)
                 .add(NUMBERS[KEYS_PER_RUN * call.runs().size()]);
         for (TakeRun run : call.runs()) {
-            pipes.addKeys(arguments, run.first().key());
+            pipes.addState(arguments, run.first().key());
+        }
+        for (TakeRun run : call.runs()) {
+            pipes.addNotes(arguments, run.first().key());
         }
         arguments.add(SERVER_TIME).add(partsPerTick).add(mostParts);
-        for (TakeRun run : call.runs()) {
+        for (TakeRun run : call.areAlike() ? call.runs().subList(0, 1) : call.runs()) {
             addCost(arguments, run.first().permits());
             arguments.add(NUMBERS[run.count()]);
         }

@@ -11,8 +11,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none. */
-final class TakeCall implements Deadlines.Watched {
+/**
+ * Takes that travel together, for one key or many: one call of takes.lua, answered within the deadline, all or none. When it is over it is
+ * the bundle of those who have to be told.
+ */
+final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     private static final int UNDECIDED = -1;
     private static final int VALUES_PER_RUN = 2;
@@ -50,6 +53,17 @@ final class TakeCall implements Deadlines.Watched {
 
     int asks() {
         return asks;
+    }
+
+    /** Whether all runs are of as many takes of as many permits. */
+    boolean areAlike() {
+        TakeRun first = runs.get(0);
+        for (TakeRun run : runs) {
+            if (run.count() != first.count() || !run.takes(first.first())) {
+                return false;
+            }
+        }
+        return true;
     }
 
     void send(long nowNanos) {
@@ -149,6 +163,8 @@ final class TakeCall implements Deadlines.Watched {
     }
 
     private void settle(long[] reply) {
+        TakeRun before = null;
+        TakeAsk first = null;
         int ready = 0;
         for (int i = 0; i < runs.size(); i++) {
             TakeRun run = runs.get(i);
@@ -157,12 +173,33 @@ final class TakeCall implements Deadlines.Watched {
                 pipe.askWhole(run);
             } else {
                 settle(run, allowed, reply[2 + VALUES_PER_RUN * i]);
+                first = first == null ? run.first() : first;
+                before = run.goesOn(before);
                 ready += run.count();
             }
         }
-        if (ready > 0) {
-            pipe.deliver(ready);
+        tell(first, ready);
+    }
+
+    private void tell(@Nullable TakeAsk first, int ready) {
+        if (first != null) {
+            fill(first);
+            pipe.deliver(this, ready);
         }
+    }
+
+    /** All of them have failed. */
+    void tellAll() {
+        TakeRun before = null;
+        for (TakeRun run : runs) {
+            before = run.goesOn(before);
+        }
+        tell(runs.get(0).first(), asks);
+    }
+
+    @Override
+    public int size() {
+        return asks;
     }
 
     /** The first are allowed, each of which makes the next one owe more; those who are denied change nothing. */
@@ -170,15 +207,11 @@ final class TakeCall implements Deadlines.Watched {
         long cost = pipe.pipes().terms().cost(run.first().permits());
         long owed = owedAfterAll - allowed * cost;
         long left = allowed;
-        for (TakeAsk ask = run.first(); ask != null; ) {
-            TakeAsk following = ask.next();
-            ask.followBy(null);
+        for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
             ask.release();
             owed += left > 0 ? cost : 0;
             ask.answered(this, left > 0, owed);
-            pipe.add(ask);
             left--;
-            ask = following;
         }
         learn(run, allowed, owedAfterAll);
     }

@@ -113,12 +113,13 @@ final class TakePipe extends SerialWorker {
     }
 
     private void sendAgain() {
+        // First: who sees that one is over finds all that the server refused before, and new ones go behind them.
+        if (!sentAgain.isEmpty()) {
+            sentAgain.removeIf(TakeCall::isOver);
+        }
         for (TakeCall call = again.poll(); call != null; call = again.poll()) {
             sentAgain.add(call);
             call.sendText();
-        }
-        if (!sentAgain.isEmpty()) {
-            sentAgain.removeIf(TakeCall::isOver);
         }
     }
 
@@ -281,30 +282,27 @@ final class TakePipe extends SerialWorker {
         pokeElsewhere();
     }
 
-    private void fail(TakeCall call, Throwable error) {
+    private static void fail(TakeCall call, Throwable error) {
         for (TakeRun run : call.runs()) {
-            for (TakeAsk ask = run.first(); ask != null; ) {
-                TakeAsk following = ask.next();
-                ask.followBy(null);
-                fail(ask, error);
-                ask = following;
+            for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
+                ask.failed(error);
             }
         }
-        deliver(call.asks());
+        call.tellAll();
     }
 
     private void fail(TakeAsk ask, Throwable error) {
         ask.failed(error);
-        add(ask);
-    }
-
-    /** Ready; {@link #deliver} follows. */
-    void add(TakeAsk ask) {
         pipes.deliveries().add(ask);
     }
 
-    void deliver(int ready) {
+    private void deliver(int ready) {
         pipes.deliveries().deliver(ready);
+    }
+
+    void deliver(TakeCall call, int ready) {
+        pipes.deliveries().add(call);
+        deliver(ready);
     }
 
     /** The short script did not decide: nothing was written. */

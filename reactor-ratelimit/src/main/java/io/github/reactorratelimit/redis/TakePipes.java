@@ -72,9 +72,12 @@ final class TakePipes {
         return arguments.of(call, this, withText);
     }
 
-    void addKeys(CommandArgs<String, String> arguments, String key) {
-        RedisKeys keys = office.keys();
-        arguments.addKey(keys.named(key, partName)).addKey(keys.named(key, Ruling.NOTES));
+    void addState(CommandArgs<String, String> arguments, String key) {
+        arguments.addKey(office.keys().named(key, partName));
+    }
+
+    void addNotes(CommandArgs<String, String> arguments, String key) {
+        arguments.addKey(office.keys().named(key, Ruling.NOTES));
     }
 
     void send(TakeCall call) {

@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.redis;
 
+import org.jspecify.annotations.Nullable;
+
 /** Takes of as many permits of one key each, in arrival order. */
 final class TakeRun {
 
@@ -17,6 +19,14 @@ final class TakeRun {
 
     TakeAsk first() {
         return first;
+    }
+
+    /** The asks of this run follow on those of the one before. */
+    TakeRun goesOn(@Nullable TakeRun before) {
+        if (before != null) {
+            before.last.followBy(first);
+        }
+        return this;
     }
 
     long generation() {

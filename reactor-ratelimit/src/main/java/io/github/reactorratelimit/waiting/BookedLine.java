@@ -297,6 +297,7 @@ final class BookedLine extends Line {
     private void grant(Lane lane, Booking booking) {
         Decision decision = booking.use();
         for (Waiter head = lane.poll(); head != null; head = lane.poll()) {
+            head.slotAt = booking.at();
             if (answer(head, decision)) {
                 return;
             }

@@ -76,6 +76,11 @@ public final class BookedLines extends WaitingRoom<BookedLine> {
         }
 
         @Override
+        public long now() {
+            return desk.now();
+        }
+
+        @Override
         public void giveBack(Debit debit) {
             desk.refund(debit);
         }

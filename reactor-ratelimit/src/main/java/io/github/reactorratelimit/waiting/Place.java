@@ -14,6 +14,9 @@ interface Place {
     /** A waiter that stood in line is being told that it was granted what this took. */
     default void told(Debit debit) {}
 
+    /** The time, on the clock of the desk. */
+    long now();
+
     /** Gives back what was handed over but not used. */
     void giveBack(Debit debit);
 }

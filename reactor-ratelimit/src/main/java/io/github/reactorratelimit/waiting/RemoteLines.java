@@ -64,6 +64,11 @@ public final class RemoteLines extends WaitingRoom<RemoteLine> {
         }
 
         @Override
+        public long now() {
+            return desk.now();
+        }
+
+        @Override
         public void giveBack(Debit debit) {
             desk.refund(debit);
         }

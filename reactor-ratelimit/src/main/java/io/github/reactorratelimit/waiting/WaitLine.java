@@ -200,6 +200,7 @@ final class WaitLine extends Line {
             } else if (turn > head.notAfter) {
                 deny(head, now, turn);
             } else {
+                head.slotAt = turn;
                 return turn;
             }
         }
@@ -218,6 +219,9 @@ final class WaitLine extends Line {
             return false;
         }
         lastTurn = turn;
+        if (head.slotAt != Waiter.NO_SLOT || isSpacedBySlots()) {
+            head.slotAt = head.slotAt == Waiter.NO_SLOT ? turn : Math.min(head.slotAt, turn);
+        }
         if (!answer(head, decision)) {
             decision.debit().filter(Debit::claim).ifPresent(desk::undo);
             left();

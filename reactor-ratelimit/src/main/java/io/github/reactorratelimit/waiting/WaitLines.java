@@ -55,6 +55,11 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
         public void leave(Waiter waiter) {}
 
         @Override
+        public long now() {
+            return desk.now();
+        }
+
+        @Override
         public void giveBack(Debit debit) {
             desk.refund(debit);
         }
@@ -141,6 +146,11 @@ public final class WaitLines extends WaitingRoom<WaitLine> {
         @Override
         public void told(Debit debit) {
             desk.told(debit);
+        }
+
+        @Override
+        public long now() {
+            return desk.now();
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.waiting;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitRecorder;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -28,6 +29,9 @@ final class Waiter implements Subscription, Scannable, Runnable {
         CANCELLED
     }
 
+    /** As {@link #slotAt}. */
+    static final long NO_SLOT = Long.MIN_VALUE;
+
     private final WaitingRoom<?> room;
     private final Place place;
     private final CoreSubscriber<? super Decision> actual;
@@ -45,6 +49,9 @@ final class Waiter implements Subscription, Scannable, Runnable {
     long arrivedAt;
 
     long notAfter;
+
+    /** When its turn was, where that was known before it came; the line's, until it answers. */
+    long slotAt = NO_SLOT;
 
     /** The links belong to the drain loop of the line. */
     @Nullable
@@ -146,8 +153,15 @@ final class Waiter implements Subscription, Scannable, Runnable {
         if (error != null) {
             actual.onError(error);
         } else if (decision != null) {
+            recordLateness(decision);
             actual.onNext(decision);
             actual.onComplete();
+        }
+    }
+
+    private void recordLateness(Decision answer) {
+        if (slotAt != NO_SLOT && answer.allowed() && room.recorder() != RateLimitRecorder.NOOP) {
+            room.recorder().toldLate(Math.max(0, place.now() - slotAt));
         }
     }
 

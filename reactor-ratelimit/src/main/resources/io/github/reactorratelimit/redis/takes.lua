@@ -3,9 +3,9 @@
 -- lie no further ahead than the policy can have caused, nothing is written and the caller asks evaluate.lua instead.
 -- So what is wrong with one key harms no other. All are read together, for each command that a script calls costs more than a decision.
 --
--- KEYS  for each run of takes: the state of the key, its notes. A key may come again in a later run.
+-- KEYS  the state of the key of each run of takes, then the notes of each. A key may come again in a later run.
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number), parts per tick, capacity in parts
---       then for each run: parts that a take costs, number of takes
+--       then for each run, or once if they are the same for all: parts that a take costs, number of takes
 -- returns now, then for each run: takes that are allowed (the first ones; -1 = not decided), parts owed after them.
 --       All are integers below 2^53, which Redis passes on as they are.
 -- Decides and writes exactly what evaluate.lua does, with the steps of level.lua and gcra.lua written out; what it does not
@@ -21,69 +21,62 @@ if not now then
   now = time[1] * 1000000 + time[2]
 end
 local per_tick, most = tonumber(ARGV[2]), tonumber(ARGV[3])
-local reply = { now }
 local in_range = now > -2 ^ 52 and now < 2 ^ 52
 
--- By key: the state, false if there is none, nil if it must not be decided here.
+local runs = #KEYS / 2
+-- By run: the state, false if there is none, nil if it must not be decided here.
 local states = {}
-if #KEYS == 2 then
+if runs == 1 then
   if pcall('EXISTS', KEYS[2]) == 0 then
     local stored = pcall('GET', KEYS[1])
     if type(stored) ~= 'table' then
-      states[KEYS[1]] = stored
+      states[1] = stored
     end
   end
 else
-  local names, notes, absent = {}, {}, {}
-  for i = 1, #KEYS, 2 do
-    names[#names + 1] = KEYS[i]
-    notes[#notes + 1] = KEYS[i + 1]
-  end
-  local none_has_notes = pcall('EXISTS', unpack(notes)) == 0
-  local stored = pcall('MGET', unpack(names))
-  for i = 1, #names do
-    local name, state = names[i], stored[i]
-    if none_has_notes or pcall('EXISTS', notes[i]) == 0 then
-      states[name] = state
-      if not state then
-        absent[#absent + 1] = name
-      end
+  states = pcall('MGET', unpack(KEYS, 1, runs))
+  local strings = 0
+  for i = 1, runs do
+    if states[i] then
+      strings = strings + 1
     end
   end
-  -- What is no string is read as if it were absent.
-  if #absent > 0 and pcall('EXISTS', unpack(absent)) ~= 0 then
-    for i = 1, #absent do
-      if pcall('EXISTS', absent[i]) ~= 0 then
-        states[absent[i]] = nil
+  -- What is no string is read as if it were absent. Where nothing is there but the states that were read, none is special.
+  if pcall('EXISTS', unpack(KEYS, strings == runs and runs + 1 or 1)) ~= (strings == runs and 0 or strings) then
+    for i = 1, runs do
+      if pcall('EXISTS', KEYS[runs + i]) ~= 0 or not states[i] and pcall('EXISTS', KEYS[i]) ~= 0 then
+        states[i] = nil
       end
     end
   end
 end
 
-for i = 1, #KEYS, 2 do
+local reply = { now }
+-- By key: what it owes after a run before; false if that could not be written.
+local owed_by = {}
+-- Keys that owe the same have the same state.
+local written, value, ttl
+local per_run = #ARGV > 5 and 2 or 0
+for i = 1, runs do
   local key = KEYS[i]
-  local stored = states[key]
-  local allowed, owed = -1, 0
-  if not in_range or stored == nil then
-    allowed = -1
-  elseif not stored then
-    allowed = 0
-  else
-    local at, parts = match(stored, '^(%d+) ?(%d*)$')
-    if at and (#at <= 15 or tonumber(at) < 2 ^ 52) then
-      local ahead = tonumber(at) - now
-      owed = tonumber(parts) or 0
-      if owed <= most and ahead * per_tick <= most - owed then
-        allowed = 0
-        owed = ahead > -most and owed + ahead * per_tick or 0
+  local allowed, owed = -1, owed_by[key]
+  if owed == nil and in_range then
+    local stored = states[i]
+    if stored then
+      local at, parts = match(stored, '^(%d+) ?(%d*)$')
+      at, parts = tonumber(at), tonumber(parts) or 0
+      if at and at < 2 ^ 52 and parts <= most and (at - now) * per_tick <= most - parts then
+        owed = at - now > -most and parts + (at - now) * per_tick or 0
         if owed < 0 then
           owed = 0
         end
       end
+    elseif stored == false then
+      owed = 0
     end
   end
-  if allowed == 0 then
-    local cost, count = tonumber(ARGV[i + 3]), tonumber(ARGV[i + 4])
+  if owed then
+    local cost, count = tonumber(ARGV[4 + per_run * (i - 1)]), tonumber(ARGV[5 + per_run * (i - 1)])
     local left = most - owed
     allowed = (left - fmod(left, cost)) / cost
     if allowed > count then
@@ -91,25 +84,26 @@ for i = 1, #KEYS, 2 do
     end
     if allowed > 0 then
       owed = owed + allowed * cost
-      local rest = fmod(owed, per_tick)
-      local ticks = (owed - rest) / per_tick
-      local value
-      if rest > 0 then
-        value = format('%.0f %.0f', now + ticks, rest)
-        ticks = ticks + 1
-      else
-        value = format('%.0f', now + ticks)
+      if owed ~= written then
+        written = owed
+        local rest = fmod(owed, per_tick)
+        local ticks = (owed - rest) / per_tick
+        if rest > 0 then
+          value = format('%.0f %.0f', now + ticks, rest)
+          ticks = ticks + 1
+        else
+          value = format('%.0f', now + ticks)
+        end
+        ttl = format('%.0f', (ticks - 1 - fmod(ticks - 1, 1000)) / 1000 + 2)
       end
       -- The command fails before it writes.
-      if pcall('SET', key, value, 'PX', format('%.0f', (ticks - 1 - fmod(ticks - 1, 1000)) / 1000 + 2)).err then
-        allowed = -1
-        states[key] = nil
-      else
-        states[key] = value
+      if pcall('SET', key, value, 'PX', ttl).err then
+        allowed, owed = -1, false
       end
+      owed_by[key] = owed
     end
   end
-  reply[i + 1] = allowed
-  reply[i + 2] = allowed >= 0 and owed or 0
+  reply[2 * i] = allowed
+  reply[2 * i + 1] = owed or 0
 end
 return reply

@@ -80,8 +80,9 @@ class DocumentationTest {
     @Test
     void everyBlockSaysItsLanguage() throws IOException {
         assertThat(snippets())
-                .allSatisfy(snippet ->
-                        assertThat(snippet.language()).as(snippet.toString()).isIn("java", "xml", "yaml", "sh", "text"));
+                .allSatisfy(snippet -> assertThat(snippet.language())
+                        .as(snippet.toString())
+                        .isIn("java", "xml", "yaml", "sh", "text"));
     }
 
     @Test

@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.RateLimitRecorder.Stranding;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -45,6 +47,68 @@ class MicrometerRecorderTest {
         assertThat(count(RateLimitMeter.DECISIONS, "outcome", "allowed")).isEqualTo(2);
         assertThat(count(RateLimitMeter.DECISIONS, "outcome", "denied")).isZero();
         assertThat(count(RateLimitMeter.PERMITS_TAKEN)).isEqualTo(4);
+    }
+
+    @Test
+    void lateAnswersAreTimed() {
+        recorder.toldLate(3_000_000);
+        recorder.toldLate(1_000_000);
+
+        assertThat(registry.get("ratelimit.lateness").timer().count()).isEqualTo(2);
+        assertThat(registry.get("ratelimit.lateness").timer().max(TimeUnit.MILLISECONDS))
+                .isEqualTo(3);
+    }
+
+    @Test
+    void clockOfTheServerIsAGaugeOfSecondsOnceItWasRead() {
+        assertThat(gauge(RateLimitMeter.CLOCK_AHEAD)).isNaN();
+        assertThat(gauge(RateLimitMeter.CLOCK_ERROR)).isNaN();
+
+        recorder.clockRead(-1_500_000_000, 2_000_000);
+        assertThat(gauge(RateLimitMeter.CLOCK_AHEAD)).isEqualTo(-1.5);
+        assertThat(gauge(RateLimitMeter.CLOCK_ERROR)).isEqualTo(0.002);
+
+        MicrometerRecorder.create(registry, "orders").clockRead(500_000_000, 1_000_000);
+        assertThat(gauge(RateLimitMeter.CLOCK_AHEAD))
+                .as("shared by all recorders of a name")
+                .isEqualTo(0.5);
+    }
+
+    private double gauge(RateLimitMeter meter) {
+        return registry.get(meter.meterName()).tag("limiter", "orders").gauge().value();
+    }
+
+    @ParameterizedTest
+    @EnumSource(Stranding.class)
+    void strandedLeasesAreCountedByWhatBecameOfThem(Stranding how) {
+        recorder.leaseStranded(how, 8);
+
+        for (Stranding any : Stranding.values()) {
+            assertThat(count(
+                            RateLimitMeter.LEASES_STRANDED,
+                            "outcome",
+                            any.name().toLowerCase(Locale.ROOT)))
+                    .isEqualTo(any == how ? 8 : 0);
+        }
+    }
+
+    @Test
+    void lostLeasesAreCountedInPermits() {
+        recorder.leaseLost(3);
+
+        assertThat(count(RateLimitMeter.LEASES_LOST)).isEqualTo(3);
+    }
+
+    @Test
+    void everyAuditedPermitIsCountedOnce() {
+        recorder.grantAudited(10, 3);
+        recorder.denialAudited(5, true);
+        recorder.denialAudited(2, false);
+
+        assertThat(count(RateLimitMeter.AUDITED, "outcome", "granted")).isEqualTo(7);
+        assertThat(count(RateLimitMeter.AUDITED, "outcome", "over")).isEqualTo(3);
+        assertThat(count(RateLimitMeter.AUDITED, "outcome", "denied")).isEqualTo(2);
+        assertThat(count(RateLimitMeter.AUDITED, "outcome", "under")).isEqualTo(5);
     }
 
     @Test
@@ -144,6 +208,12 @@ class MicrometerRecorderTest {
                         "ratelimit.waiters [limiter]",
                         "ratelimit.shadow.decisions [limiter, outcome]",
                         "ratelimit.shadow.failures [limiter]",
+                        "ratelimit.lateness [limiter]",
+                        "ratelimit.clock.ahead [limiter]",
+                        "ratelimit.clock.error [limiter]",
+                        "ratelimit.leases.stranded [limiter, outcome]",
+                        "ratelimit.leases.lost [limiter]",
+                        "ratelimit.audit.permits [limiter, outcome]",
                         "ratelimit.degraded [limiter, mode]");
     }
 

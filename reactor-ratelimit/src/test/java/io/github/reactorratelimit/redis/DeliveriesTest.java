@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.ManualScheduler;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
@@ -71,6 +74,46 @@ class DeliveriesTest {
         deliveries.deliver(1);
         callbacks.waiting.remove().run();
         assertThat(delivered).isEqualTo(1);
+    }
+
+    @Test
+    void whoeverTakesLongInATaskGetsHelpForTheRestOfItsBundle() {
+        AtomicInteger meanwhile = new AtomicInteger();
+        deliveries.add(new Two(
+                () -> {
+                    look();
+                    look();
+                    callbacks.waiting.remove().run();
+                    meanwhile.set(delivered);
+                },
+                () -> delivered++));
+        deliveries.deliver(2);
+        callbacks.waiting.remove().run();
+        assertThat(meanwhile).hasValue(1);
+    }
+
+    private static final class Two implements Deliveries.Bundle {
+
+        private final Queue<Runnable> left;
+
+        Two(Runnable first, Runnable second) {
+            left = new ArrayDeque<>(List.of(first, second));
+        }
+
+        @Override
+        public @Nullable Runnable take() {
+            return left.poll();
+        }
+
+        @Override
+        public @Nullable Runnable first() {
+            return left.peek();
+        }
+
+        @Override
+        public int size() {
+            return 2;
+        }
     }
 
     /** Keeps tasks until the test runs them. */

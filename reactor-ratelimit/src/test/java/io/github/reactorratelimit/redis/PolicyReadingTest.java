@@ -17,8 +17,10 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.Queue;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -121,5 +123,47 @@ class PolicyReadingTest {
         Await.until("it follows", ofSeconds(5), () -> told.get() != null);
         assertThat(told.get()).isEqualTo(new PolicyEpochs.Rule(1, NEW, OLD, 0));
         assertThat(readings).hasValue(2);
+    }
+
+    /** Hears at once, and lets nobody go on until what was read because of that is known. */
+    private static final class QuickSignals implements Signals {
+
+        private final PolicyEpochs epochs;
+        private final Queue<String> published = new ConcurrentLinkedQueue<>();
+
+        QuickSignals(PolicyEpochs epochs) {
+            this.epochs = epochs;
+        }
+
+        @Override
+        public void publish(Kind kind, String subject) {
+            published.add(kind + " " + subject);
+        }
+
+        @Override
+        public void listen(Listener listener) {
+            listener.reconnected();
+            Await.until("the policies are read", epochs::isSettled);
+        }
+
+        @Override
+        public Mono<Void> close() {
+            return Mono.empty();
+        }
+    }
+
+    @Test
+    void newerPolicyIsAnnouncedHoweverSoonTheSignalsAreThere() {
+        LimiterSettings settings = settings(name, time);
+        StoreOptions options = StoreOptions.DEFAULT.toBuilder().policyEpoch(2).build();
+        ScriptCaller caller = new ScriptCaller(RedisLink.of(connection), time, ofSeconds(60));
+        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("test", name), options);
+        QuickSignals signals = new QuickSignals(calls.epochs());
+        Unavailability unavailability = new Unavailability(
+                settings, options.failureMode(), calls.breaker(), new LocalSpending(settings, calls, 10));
+
+        new RedisState(settings, calls, unavailability, signals, options);
+
+        Await.until("it is announced", () -> signals.published.contains("EPOCH 2"));
     }
 }

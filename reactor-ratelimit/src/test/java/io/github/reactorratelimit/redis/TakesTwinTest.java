@@ -122,6 +122,47 @@ class TakesTwinTest {
         }
     }
 
+    @Test
+    void whatIsSpecialAboutAKeyIsFoundAmongOthersAndTouchesThemNot() {
+        TakeTerms terms = Objects.requireNonNull(TakeTerms.of(new Gcra(10, Duration.ofHours(24), 10)));
+        List<Run> all = List.of(new Run(0, 1, 1), new Run(1, 1, 1), new Run(2, 1, 1));
+        long seed = Seeds.of("special");
+        for (boolean othersAreNew : List.of(true, false)) {
+            for (String special :
+                    List.of("notes", "notes list", "list", "text", "notes without a state", "key alone")) {
+                all.forEach(
+                        run -> connection.sync().del(name("short", seed, run.key()), name("notes", seed, run.key())));
+                List<Run> runs = special.equals("key alone") ? all.subList(1, 2) : all;
+                if (!othersAreNew) {
+                    takes(seed, terms, START, all);
+                }
+                makeSpecial(special, name("short", seed, 1), name("notes", seed, 1));
+                List<Long> reply = takes(seed, terms, START, runs);
+                for (Run run : runs) {
+                    assertThat(reply.get(1 + 2 * runs.indexOf(run)))
+                            .as(special + ", key " + run.key())
+                            .isEqualTo(run.key() == 1 ? UNDECIDED : 1L);
+                }
+            }
+        }
+    }
+
+    private void makeSpecial(String special, String state, String notes) {
+        switch (special) {
+            case "notes" -> connection.sync().set(notes, "0 0 0 0 1");
+            case "notes list" -> connection.sync().rpush(notes, "1");
+            case "list" -> {
+                connection.sync().del(state);
+                connection.sync().rpush(state, "1");
+            }
+            case "text" -> connection.sync().set(state, "0x10");
+            default -> {
+                connection.sync().del(state);
+                connection.sync().set(notes, "0 0 0 0 1");
+            }
+        }
+    }
+
     /** Further ahead than the policy can have caused: the clock was set back. */
     private boolean isTooFarAhead(TakeTerms terms, long now, int key, long seed) {
         String[] stored = connection.sync().get(name("short", seed, key)).split(" ");
@@ -147,9 +188,14 @@ class TakesTwinTest {
         arguments.add(Long.toString(now));
         arguments.add(Long.toString(terms.partsPerTick()));
         arguments.add(Long.toString(terms.mostParts()));
-        for (Run run : runs) {
-            keys.add(name("short", seed, run.key()));
-            keys.add(name("notes", seed, run.key()));
+        runs.forEach(run -> keys.add(name("short", seed, run.key())));
+        runs.forEach(run -> keys.add(name("notes", seed, run.key())));
+        boolean alike = runs.stream()
+                        .map(run -> new Run(0, run.permits(), run.count()))
+                        .distinct()
+                        .count()
+                == 1;
+        for (Run run : alike ? runs.subList(0, 1) : runs) {
             arguments.add(Long.toString(terms.cost(run.permits())));
             arguments.add(Integer.toString(run.count()));
         }

@@ -9,10 +9,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Threads that debit keys whose cells overlap, while time stands still: no debit is ever lost. */
+@Timeout(value = 20, unit = TimeUnit.MINUTES)
 class SketchRaceTest {
 
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");

@@ -23,10 +23,11 @@ final class Peer {
      * wrote into a header. An address that was not resolved comes from there too, so it is none.
      */
     static @Nullable IpAddress ofConnection(ServerHttpRequest request) {
-        if (ON_REACTOR_NETTY && nativeRequest(request) instanceof HttpServerRequest netty) {
-            return resolved(netty.connectionRemoteAddress());
-        }
-        return resolved(request.getRemoteAddress());
+        Object nativeRequest = ON_REACTOR_NETTY ? nativeRequest(request) : null;
+        return resolved(
+                nativeRequest != null && ReactorNetty.made(nativeRequest)
+                        ? ReactorNetty.peerOf(nativeRequest)
+                        : request.getRemoteAddress());
     }
 
     /** What the server says, which may come from a header or the PROXY protocol; null if that is no address. */
@@ -50,6 +51,18 @@ final class Peer {
         } catch (IllegalArgumentException | IllegalStateException noServer) {
             // A request made by hand or by a test has no server's request behind it.
             return null;
+        }
+    }
+
+    /** All that needs Reactor Netty on the class path. */
+    private static final class ReactorNetty {
+
+        static boolean made(Object request) {
+            return request instanceof HttpServerRequest;
+        }
+
+        static @Nullable SocketAddress peerOf(Object request) {
+            return ((HttpServerRequest) request).connectionRemoteAddress();
         }
     }
 }

@@ -1,13 +1,21 @@
 package io.github.reactorratelimit.webflux.key;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.io.File;
+import java.lang.reflect.Constructor;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -166,6 +174,34 @@ class ClientAddressTest {
         ServerWebExchange named = MockServerWebExchange.from(
                 MockServerHttpRequest.get("/").remoteAddress(InetSocketAddress.createUnresolved("localhost", 1)));
         assertThat(ClientAddress.reportedByServer().of(named)).isEmpty();
+    }
+
+    /** Run in a class path of its own by the test below. */
+    static final class OnAnotherServer implements Callable<String> {
+
+        @Override
+        public String call() {
+            return network(ClientAddress.ofPeer(), xForwardedFor("203.0.113.7", "1.1.1.1"));
+        }
+    }
+
+    @Test
+    void peerIsFoundWithoutReactorNettyOnTheClassPath() throws Exception {
+        List<URL> urls = new ArrayList<>();
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (!entry.contains("reactor-netty")) {
+                urls.add(Path.of(entry).toUri().toURL());
+            }
+        }
+        try (URLClassLoader loader =
+                new URLClassLoader(urls.toArray(URL[]::new), ClassLoader.getPlatformClassLoader())) {
+            assertThatExceptionOfType(ClassNotFoundException.class)
+                    .isThrownBy(() -> loader.loadClass("reactor.netty.http.server.HttpServerRequest"));
+            Constructor<?> constructor =
+                    loader.loadClass(OnAnotherServer.class.getName()).getDeclaredConstructor();
+            constructor.setAccessible(true);
+            assertThat(((Callable<?>) constructor.newInstance()).call()).isEqualTo("203.0.113.7");
+        }
     }
 
     @ParameterizedTest
