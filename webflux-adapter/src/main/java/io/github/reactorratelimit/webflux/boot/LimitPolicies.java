@@ -33,7 +33,13 @@ final class LimitPolicies {
                 limit.queue() == null || algorithm == Algorithm.LEAKY_BUCKET,
                 at + ".queue",
                 "is only for algorithm leaky-bucket");
+        positive(limit.burst(), at + ".burst");
+        positive(limit.queue(), at + ".queue");
         return Properties.of(at + ".limit", () -> policy(algorithm, rate, limit.burst(), limit.queue(), at));
+    }
+
+    private static void positive(@Nullable Long permits, String property) {
+        Properties.check(permits == null || permits > 0, property, "must be at least 1");
     }
 
     /** The policy of the soft limit, which counts as the limit does. */
@@ -49,6 +55,7 @@ final class LimitPolicies {
     static RateLimitPolicy of(LimitProperties limit, LimitProperties.KeyOverride override, String at) {
         Properties.check(limit.algorithm() != Algorithm.CONCURRENCY, at, "there are none for algorithm concurrency");
         Rate rate = Properties.required(override.limit(), at + ".limit", LIMIT_NEEDED);
+        positive(override.burst(), at + ".burst");
         return Properties.of(at + ".limit", () -> policy(limit.algorithm(), rate, override.burst(), limit.queue(), at));
     }
 

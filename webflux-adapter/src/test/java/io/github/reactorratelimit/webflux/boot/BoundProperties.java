@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import io.github.reactorratelimit.RateLimitRecorder;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -8,6 +9,7 @@ import org.springframework.boot.env.YamlPropertySourceLoader;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.ByteArrayResource;
+import org.springframework.web.util.pattern.PathPatternParser;
 
 /** Properties of a text of YAML, read as a refresh reads them. */
 final class BoundProperties {
@@ -18,6 +20,25 @@ final class BoundProperties {
         StandardEnvironment environment = new StandardEnvironment();
         sources(yaml).forEach(environment.getPropertySources()::addFirst);
         return RateLimitRefresher.read(environment);
+    }
+
+    /** Limits in this process. */
+    static RateLimits limits(RateLimitProperties properties) {
+        LimitKeys keys = new LimitKeys(
+                Callers.address(properties.clientAddress()),
+                properties.clientAddress(),
+                PathPatternParser.defaultInstance,
+                name -> {
+                    throw new IllegalArgumentException(name);
+                });
+        return new RateLimits(
+                properties,
+                new LimitFactory(
+                        keys,
+                        new LimitStores(properties, null),
+                        name -> RateLimitRecorder.NOOP,
+                        Callers.exempt(properties.allowList(), Callers.address(properties.clientAddress())),
+                        0));
     }
 
     static List<PropertySource<?>> sources(String yaml) {

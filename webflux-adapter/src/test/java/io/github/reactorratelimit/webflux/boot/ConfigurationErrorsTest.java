@@ -33,7 +33,7 @@ class ConfigurationErrorsTest {
         return Stream.of(
                 third("algorithm: quantum-bucket", "algorithm", "12:", "TOKEN_BUCKET", "SLIDING_LOG"),
                 third("colour: blue", "colour", "12:", "left unbound"),
-                third("burst: 0", "limit", "11:", "capacity must be positive"),
+                third("burst: 0", "burst", "12:", "at least 1"),
                 third("queue: 5", "queue", "12:", "leaky-bucket"),
                 third("cost: 0", "cost", "12:", "must be positive"),
                 third("mode: delay", "max-wait", "", "is needed, such as 2s"),

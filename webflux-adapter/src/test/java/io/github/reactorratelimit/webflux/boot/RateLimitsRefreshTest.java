@@ -3,15 +3,11 @@ package io.github.reactorratelimit.webflux.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
-import io.github.reactorratelimit.webflux.key.ClientAddress;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
 import org.springframework.core.env.PropertySource;
-import org.springframework.web.util.pattern.PathPatternParser;
 
 /** Limits change while the application runs, and nothing that was spent is forgotten. */
 class RateLimitsRefreshTest {
@@ -53,7 +49,7 @@ class RateLimitsRefreshTest {
     @Test
     void whatCannotChangeIsTold() {
         RateLimitProperties before = BoundProperties.of(BEFORE);
-        RateLimits limits = limits(before);
+        RateLimits limits = BoundProperties.limits(before);
 
         Refreshed refreshed = limits.refresh(BoundProperties.of("""
                         ratelimit:
@@ -76,7 +72,7 @@ class RateLimitsRefreshTest {
 
     @Test
     void overridesChangeToo() {
-        RateLimits limits = limits(BoundProperties.of(BEFORE));
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(BEFORE));
         RateLimiter limiter = limits.limiter("staying").orElseThrow();
 
         Refreshed refreshed = limits.refresh(BoundProperties.of(BEFORE.replace("6 per day", "9 per day")))
@@ -92,11 +88,12 @@ class RateLimitsRefreshTest {
         try (WebApplication application = WebApplication.start(BEFORE)) {
             replaceConfiguration(
                     application,
-                    BEFORE.replace("limit: 3 per day", "limit: 9 per day").replace("5 per day", "0 per day"));
+                    BEFORE.replace("limit: 3 per day", "limit: 9 per day")
+                            .replace("limit: 5 per day", "limit: 5 per day, burst: 0"));
 
             assertThatThrownBy(() ->
                             application.bean(RateLimitRefresher.class).refresh().block())
-                    .hasStackTraceContaining("ratelimit.limits[1].limit");
+                    .hasStackTraceContaining("ratelimit.limits[1].burst");
 
             assertThat(application
                             .bean(RateLimits.class)
@@ -124,22 +121,5 @@ class RateLimitsRefreshTest {
                             .capacity())
                     .isEqualTo(8);
         }
-    }
-
-    private static RateLimits limits(RateLimitProperties properties) {
-        return new RateLimits(
-                properties,
-                new LimitFactory(
-                        new LimitKeys(
-                                ClientAddress.ofPeer(),
-                                properties.clientAddress(),
-                                PathPatternParser.defaultInstance,
-                                name -> {
-                                    throw new IllegalArgumentException(name);
-                                }),
-                        new LimitStores(properties, null),
-                        name -> RateLimitRecorder.NOOP,
-                        Optional.empty(),
-                        0));
     }
 }
