@@ -128,7 +128,9 @@ final class RedisCalls {
     /** Whether only the epoch is another: then nothing has been carried over. */
     private boolean isTheSame(PolicyEpochs.Rule next) {
         PolicyEpochs.Rule known = reign.rule();
-        return next.before() == null && next.epoch() <= known.epoch() + 1 && next.policy().equals(known.policy());
+        return next.before() == null
+                && next.epoch() <= known.epoch() + 1
+                && next.policy().equals(known.policy());
     }
 
     /** Without the policy before, once that no longer matters. */

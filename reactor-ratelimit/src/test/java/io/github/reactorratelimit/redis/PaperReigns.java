@@ -55,7 +55,9 @@ final class PaperReigns {
 
         @Override
         public String toString() {
-            return permits + (wasPromised ? " promised for " : " at ") + atMicros
+            return permits
+                    + (wasPromised ? " promised for " : " at ")
+                    + atMicros
                     + (back > 0 ? ", " + back + " back at " + backMicros : "");
         }
 
