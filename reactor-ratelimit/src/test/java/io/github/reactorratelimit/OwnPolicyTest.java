@@ -167,8 +167,29 @@ class OwnPolicyTest {
         get(limiter.reset("k"));
         assertThat(remaining(limiter, "k")).isEqualTo(5);
         get(limiter.restorePolicy("k"));
-        get(limiter.changePolicy("another", TokenBucket.perSecond(5)));
+        fillWithOthers(limiter);
         assertThat(remaining(limiter, "k")).isEqualTo(10);
+    }
+
+    /** So that a key that was given back has to make room. */
+    private static void fillWithOthers(RateLimiter limiter) {
+        for (int i = 0; i < 1_000; i++) {
+            get(limiter.changePolicy("other" + i, TokenBucket.perHour(5)));
+        }
+    }
+
+    @Test
+    void keyThatMadeRoomForOthersIsCountedAsAllAre() {
+        RateLimiter limiter = limiter(TEN);
+        get(limiter.changePolicy("k", TokenBucket.perHour(20)));
+        Decision taken = take(limiter, "k", 7);
+        get(limiter.restorePolicy("k"));
+        time.advanceTimeBy(ofHours(1));
+        fillWithOthers(limiter);
+        assertThat(take(limiter, "k", 9).remaining()).isEqualTo(1);
+        get(limiter.refund(taken));
+        assertThat(remaining(limiter, "k")).isEqualTo(1);
+        assertThat(get(limiter.peek("k")).limit()).isEqualTo(10);
     }
 
     @Test

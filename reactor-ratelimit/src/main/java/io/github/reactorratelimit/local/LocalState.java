@@ -101,7 +101,7 @@ final class LocalState implements LimiterState {
     }
 
     private static boolean mayExceed(Reign current, RateLimitPolicy named) {
-        return named != current.policy || current.ownRules() > 0;
+        return named != current.policy || current.hasOwnRules;
     }
 
     Reign reign() {

@@ -22,6 +22,10 @@ final class Reign {
 
     final RateLimitPolicy policy;
     final KeyTable table;
+
+    /** Whether any key was given a policy: for the hot path, where mostly none was. */
+    final boolean hasOwnRules;
+
     private final boolean rulesAll;
 
     /** When it began to rule again, if it had ruled before. */
@@ -46,6 +50,7 @@ final class Reign {
         this.returnedAt = returnedAt;
         this.past = past;
         this.own = own;
+        this.hasOwnRules = !own.isEmpty();
     }
 
     /** @param rulesAll whether no key has a policy of its own */
@@ -71,11 +76,11 @@ final class Reign {
         return new Reign(policy, table, rulesAll, returnedAt, past, more);
     }
 
-    /** The same, without the rules of keys that were given back to everybody's and owe nothing. */
-    Reign withoutRecovered(long now) {
+    /** The same, where a key has no rule of its own. */
+    Reign without(String key) {
         Map<String, OwnRule> fewer = new HashMap<>(own);
-        fewer.entrySet().removeIf(entry -> entry.getValue().isOver(entry.getKey(), now));
-        return fewer.size() == own.size() ? this : new Reign(policy, table, rulesAll, returnedAt, past, fewer);
+        fewer.remove(key);
+        return new Reign(policy, table, rulesAll, returnedAt, past, fewer);
     }
 
     void forEachOwn(BiConsumer<String, OwnRule> action) {
@@ -89,7 +94,7 @@ final class Reign {
     /** The rule of a key that was given one. */
     @Nullable
     OwnRule own(String key) {
-        return own.isEmpty() ? null : own.get(key);
+        return hasOwnRules ? own.get(key) : null;
     }
 
     /** Whether what was taken under a policy then was carried over to another since: permits in flight never are. */
