@@ -167,6 +167,7 @@ class OwnPolicyTest {
         get(limiter.reset("k"));
         assertThat(remaining(limiter, "k")).isEqualTo(5);
         get(limiter.restorePolicy("k"));
+        time.advanceTimeBy(ofMillis(1));
         fillWithOthers(limiter);
         assertThat(remaining(limiter, "k")).isEqualTo(10);
     }

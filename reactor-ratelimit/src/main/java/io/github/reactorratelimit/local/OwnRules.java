@@ -47,10 +47,10 @@ final class OwnRules {
             OwnRule own = before.own(key);
             if (own == null && before.ownRules() >= MOST_OWN) {
                 makeRoom();
-                before = state.reign();
+                continue;
             }
             KeyTable table = own == null ? state.sharedTable(before, named) : own.table();
-            if (before.own(key) == own && succeed(before, key, own, next(own, table, to, false))) {
+            if (succeed(before, key, own, next(own, table, to, false))) {
                 return;
             }
         }
@@ -127,7 +127,7 @@ final class OwnRules {
         Reign before = state.reign();
         KeyTable shared = state.sharedTable(before, own.policy());
         long now = state.now();
-        if (before.own(key) != own || !own.policy().settles() || !shared.adopt(key, now)) {
+        if (!own.equals(before.own(key)) || !own.policy().settles() || !shared.adopt(key, now)) {
             return;
         }
         long all = own.policy().capacity();
