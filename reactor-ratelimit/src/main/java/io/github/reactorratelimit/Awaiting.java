@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -30,7 +31,7 @@ record Awaiting(LimiterSettings settings, LimiterState state) {
             long arrivedNanos = settings.scheduler().now(TimeUnit.NANOSECONDS);
             long deadline = untilDeadline(RateLimitContext.deadlineNanos(context));
             long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
-            return policies.resolveWithin(name, within).flatMap(found -> {
+            return policyWithin(policies, name, within).flatMap(found -> {
                 long left = leftOf(within, arrivedNanos);
                 if (found.isEmpty() || (within > 0 && left <= 0)) {
                     return Mono.just(denyUnknown(permits));
@@ -42,6 +43,11 @@ record Awaiting(LimiterSettings settings, LimiterState state) {
                         : awaitOrEvaluate(name, policy, permits, Math.min(left, maxWaitNanos));
             });
         });
+    }
+
+    private Mono<Optional<RateLimitPolicy>> policyWithin(PolicyResolver policies, String name, long nanos) {
+        RateLimitPolicy own = state.ownPolicy(name);
+        return own == null ? policies.resolveWithin(name, nanos) : Mono.just(Optional.of(own));
     }
 
     private long leftOf(long nanos, long sinceNanos) {

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
@@ -63,9 +64,10 @@ final class DefaultRateLimiter implements RateLimiter {
         refuseConcurrency(policy);
         Checks.asked(permits);
         String name = Keys.normalise(key);
-        return permits > policy.capacity()
-                ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                : recorded(state.evaluate(name, policy, permits));
+        RateLimitPolicy named = named(name, policy);
+        return permits > named.capacity()
+                ? Mono.error(new PermitsExceedCapacityException(permits, named.capacity()))
+                : recorded(state.evaluate(name, named, permits));
     }
 
     @Override
@@ -92,6 +94,12 @@ final class DefaultRateLimiter implements RateLimiter {
         return verdict;
     }
 
+    /** The policy that the key was given, or else this one. */
+    private RateLimitPolicy named(String name, RateLimitPolicy policy) {
+        RateLimitPolicy own = state.ownPolicy(name);
+        return own == null ? policy : own;
+    }
+
     /** The key's policy; null if it is not known at once, or never gives so many permits. */
     private @Nullable RateLimitPolicy policyNow(String name, long permits) {
         Rule current = rule;
@@ -99,7 +107,8 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     private @Nullable RateLimitPolicy unusualPolicyNow(String name, long permits) {
-        RateLimitPolicy policy = resolver == null ? rule.policy : cachedPolicy(resolver, name);
+        RateLimitPolicy own = state.ownPolicy(name);
+        RateLimitPolicy policy = own != null ? own : resolver == null ? rule.policy : cachedPolicy(resolver, name);
         if (policy == null || permits > policy.capacity()) {
             return null;
         }
@@ -117,7 +126,7 @@ final class DefaultRateLimiter implements RateLimiter {
     public PermitRun run(String key, long permits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = rule.policy;
+        RateLimitPolicy policy = named(name, rule.policy);
         if (resolver != null || policy instanceof ConcurrencyLimit || permits > policy.capacity()) {
             return RateLimiter.super.run(key, permits);
         }
@@ -196,14 +205,14 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
-        RateLimitPolicy own = rule.policy;
+        String name = Keys.normalise(key);
+        RateLimitPolicy own = named(name, rule.policy);
         if (resolver == null) {
             Settling.requireSettles(own);
         }
         Mono<Decision> answer = resolver == null
                 ? acquire(key, estimate, maxWait)
                 : lookUpAndAwait(resolver, key, estimate, maxWait, Settling::requireSettles);
-        String name = Keys.normalise(key);
         return answer.handle((decision, sink) -> {
             if (decision.allowed()) {
                 sink.next(
@@ -243,6 +252,30 @@ final class DefaultRateLimiter implements RateLimiter {
                     + policy);
         }
         return state.changePolicy(policy);
+    }
+
+    @Override
+    public Mono<Void> changePolicy(String key, RateLimitPolicy policy) {
+        String name = Keys.normalise(key);
+        if (rule.policy instanceof ConcurrencyLimit
+                || Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+            throw new IllegalArgumentException(
+                    "a ConcurrencyLimit cannot differ by key: use a limiter for each; was " + policy);
+        }
+        return withShared(name, named -> state.changePolicy(name, named, policy));
+    }
+
+    @Override
+    public Mono<Void> restorePolicy(String key) {
+        String name = Keys.normalise(key);
+        return withShared(name, named -> state.restorePolicy(name, named));
+    }
+
+    /** With the policy that a key has if it was given none. */
+    private Mono<Void> withShared(String name, Function<RateLimitPolicy, Mono<Void>> request) {
+        return resolver == null
+                ? Mono.defer(() -> request.apply(rule.policy))
+                : resolver.resolve(name).flatMap(policy -> request.apply(state.ruling(policy)));
     }
 
     @Override
@@ -290,9 +323,16 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     private <T> Mono<T> withPolicy(String key, Request<T> request) {
-        return resolver == null
-                ? request.ask(key, rule.policy)
-                : resolver.resolve(key).flatMap(policy -> request.ask(key, state.ruling(policy)));
+        return resolver == null ? request.ask(key, named(key, rule.policy)) : lookUp(resolver, key, request);
+    }
+
+    private <T> Mono<T> lookUp(PolicyResolver policies, String key, Request<T> request) {
+        return Mono.defer(() -> {
+            RateLimitPolicy own = state.ownPolicy(key);
+            return own != null
+                    ? request.ask(key, own)
+                    : policies.resolve(key).flatMap(policy -> request.ask(key, named(key, state.ruling(policy))));
+        });
     }
 
     LimiterState state() {

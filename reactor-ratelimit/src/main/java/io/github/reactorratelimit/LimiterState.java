@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.time.Duration;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
@@ -92,6 +93,32 @@ public interface LimiterState {
      */
     default Mono<Void> changePolicy(RateLimitPolicy to) {
         return Mono.error(new UnsupportedOperationException("this store cannot change a policy while it is in use"));
+    }
+
+    /**
+     * Gives a key a policy of its own, whichever it is asked for with from now on. What it spent is kept, capped at the new capacity;
+     * its waiters are re-planned.
+     *
+     * @param named the policy it is asked for with
+     * @return an error if too many keys have one
+     */
+    default Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
+        return Mono.error(new UnsupportedOperationException("this store cannot give one key another policy"));
+    }
+
+    /**
+     * Takes back what {@link #changePolicy(String, RateLimitPolicy, RateLimitPolicy)} gave: the key has the policy again that it is
+     * asked for with, and keeps what it spent. Nothing happens if it was given none.
+     *
+     * @param named the policy it is asked for with
+     */
+    default Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
+        return Mono.error(new UnsupportedOperationException("this store cannot give one key another policy"));
+    }
+
+    /** The policy that the key {@linkplain #changePolicy(String, RateLimitPolicy, RateLimitPolicy) was given}, null if none. */
+    default @Nullable RateLimitPolicy ownPolicy(String key) {
+        return null;
     }
 
     /** Told, before anybody else, each time another policy {@linkplain #changePolicy begins to rule}; one listener only. */

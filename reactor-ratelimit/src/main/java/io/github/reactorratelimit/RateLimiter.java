@@ -166,6 +166,33 @@ public interface RateLimiter extends Disposable {
      */
     Mono<Void> changePolicy(RateLimitPolicy policy);
 
+    /**
+     * Gives one key a policy of its own while it is in use: ahead of the limiter's policy and of a {@linkplain
+     * RateLimiterBuilder#policyPerKey policy per key}, until {@link #restorePolicy} or another change for this key. A {@linkplain
+     * #changePolicy(RateLimitPolicy) change for all} leaves it alone.
+     *
+     * <pre>{@code
+     * limiter.changePolicy("alice", TokenBucket.perSecond(500)).subscribe();
+     * }</pre>
+     *
+     * <p>What the key spent is kept, capped at the new capacity, and who waits for it is timed anew, as with a change for all. At
+     * most 1 000 keys can have one, beyond which this is an {@link IllegalStateException}: for more use a policy per key. Only where the
+     * state is in this process; on Redis and in a sketch it is an {@link UnsupportedOperationException}.
+     *
+     * @throws IllegalArgumentException if this policy or the limiter's is a {@link ConcurrencyLimit}, which cannot differ by key
+     */
+    default Mono<Void> changePolicy(String key, RateLimitPolicy policy) {
+        throw new UnsupportedOperationException("this limiter cannot give one key another policy");
+    }
+
+    /**
+     * Takes back the policy that {@link #changePolicy(String, RateLimitPolicy)} gave a key: the limiter's policy, or its policy per key,
+     * counts again. What it spent is kept, and who waits is timed anew. Nothing happens if it was given none.
+     */
+    default Mono<Void> restorePolicy(String key) {
+        throw new UnsupportedOperationException("this limiter cannot give one key another policy");
+    }
+
     /** The limiter's name, for errors and meters. */
     String name();
 

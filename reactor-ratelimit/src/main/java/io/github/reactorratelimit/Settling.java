@@ -62,7 +62,8 @@ final class Settling {
     }
 
     private Mono<Long> chargeUnder(String key, RateLimitPolicy named, long permits) {
-        RateLimitPolicy policy = state.ruling(named);
+        RateLimitPolicy own = state.ownPolicy(key);
+        RateLimitPolicy policy = own == null ? state.ruling(named) : own;
         Mono<Long> charged = policy.settles()
                 ? state.charge(key, policy, permits, maxDebt.orElse(policy.capacity()))
                 : Mono.just(permits);
@@ -74,9 +75,11 @@ final class Settling {
     }
 
     private Mono<RateLimitPolicy> policyNow(String key, RateLimitPolicy reservedUnder) {
-        return resolver == null
-                ? Mono.just(reservedUnder)
-                : resolver.resolve(key).onErrorReturn(reservedUnder);
+        RateLimitPolicy own = state.ownPolicy(key);
+        if (own != null || resolver == null) {
+            return Mono.just(own == null ? reservedUnder : own);
+        }
+        return resolver.resolve(key).onErrorReturn(reservedUnder);
     }
 
     /** Once begun it goes on to its end, also if whoever wanted to know leaves. */

@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** A state that looks on while another, the live one, decides; made only where somebody wants to look. */
@@ -90,6 +91,21 @@ abstract class WrappedState implements LimiterState {
     @Override
     public Mono<Void> changePolicy(RateLimitPolicy to) {
         return live.changePolicy(to);
+    }
+
+    @Override
+    public Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
+        return live.changePolicy(key, named, to);
+    }
+
+    @Override
+    public Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
+        return live.restorePolicy(key, named);
+    }
+
+    @Override
+    public @Nullable RateLimitPolicy ownPolicy(String key) {
+        return live.ownPolicy(key);
     }
 
     @Override

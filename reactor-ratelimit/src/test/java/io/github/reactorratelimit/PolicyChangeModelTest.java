@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -25,6 +26,12 @@ class PolicyChangeModelTest {
 
         static Bucket random(SplittableRandom random) {
             return new Bucket(1 + random.nextInt(8), (1 + random.nextInt(50)) * 1_000_000L + random.nextInt(3));
+        }
+
+        /** A key that is given the policy it has already would round up what it spent. */
+        static Bucket otherThan(Bucket bucket, SplittableRandom random) {
+            Bucket other = random(random);
+            return other.equals(bucket) ? otherThan(bucket, random) : other;
         }
 
         RateLimitPolicy policy() {
@@ -50,7 +57,16 @@ class PolicyChangeModelTest {
 
         final List<String> events = new ArrayList<>();
         final List<Waiting> line = new ArrayList<>();
+
+        /** What was done, for whoever has to find out why it went wrong. */
+        final List<String> log = new ArrayList<>();
+
         Bucket bucket;
+        Bucket shared;
+
+        @Nullable
+        Bucket own;
+
         long now;
 
         /** When nothing is owed any more. */
@@ -58,6 +74,7 @@ class PolicyChangeModelTest {
 
         Paper(Bucket bucket) {
             this.bucket = bucket;
+            this.shared = bucket;
         }
 
         private long turn(long freeAt, long permits) {
@@ -148,9 +165,28 @@ class PolicyChangeModelTest {
         }
         time.advanceTimeBy(Duration.ofSeconds(60));
         paper.advanceTo(time.now(TimeUnit.NANOSECONDS));
-        assertThat(events).containsExactlyElementsOf(paper.events);
+        assertThat(events).as(() -> String.join("; ", paper.log)).containsExactlyElementsOf(paper.events);
         departures += events.size();
         time.dispose();
+    }
+
+    /** For all keys or for the one that is asked for, which may have a policy of its own or be given back. */
+    private static void change(SplittableRandom random, RateLimiter limiter, Paper paper) {
+        Bucket next = Bucket.otherThan(paper.bucket, random);
+        switch (random.nextInt(3)) {
+            case 0 -> {
+                paper.own = next;
+                limiter.changePolicy("k", next.policy()).toFuture().join();
+            }
+            case 1 -> {
+                paper.own = null;
+                limiter.restorePolicy("k").toFuture().join();
+            }
+            default -> {
+                paper.shared = next;
+                limiter.changePolicy(next.policy()).toFuture().join();
+            }
+        }
     }
 
     private void step(
@@ -167,21 +203,26 @@ class PolicyChangeModelTest {
         switch (random.nextInt(6)) {
             case 0, 1 -> {
                 Decision decision = limiter.tryAcquire("k", permits).toFuture().join();
-                assertThat(decision.allowed()).isEqualTo(paper.take(permits));
+                paper.log.add(now + " take " + permits + " " + decision.allowed());
+                assertThat(decision.allowed())
+                        .as(() -> String.join("; ", paper.log))
+                        .isEqualTo(paper.take(permits));
                 if (decision.allowed() && random.nextBoolean()) {
                     limiter.refund(decision).toFuture().join();
                     paper.giveBack(permits);
+                    paper.log.add("refund");
                 }
             }
             case 2 -> {
                 changes++;
-                Bucket next = Bucket.random(random);
-                limiter.changePolicy(next.policy()).toFuture().join();
+                change(random, limiter, paper);
+                paper.log.add(now + " change to " + paper.own + ", all to " + paper.shared);
                 time.advanceTime();
-                paper.change(next);
+                paper.change(paper.own == null ? paper.shared : paper.own);
             }
             default -> {
                 long maxWait = random.nextBoolean() ? 400_000_000 : random.nextLong(200_000_000);
+                paper.log.add(now + " " + name + " awaits " + permits);
                 limiter.acquire("k", permits, Duration.ofNanos(maxWait))
                         .subscribe(
                                 decision -> events.add(name

@@ -7,6 +7,7 @@ import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -29,20 +30,43 @@ class PolicyChangeRaceTest {
     @ParameterizedTest
     @MethodSource("changes")
     void debitsAgainstTwoChangesGrantNoMoreThanTheLastOneAllows(List<RateLimitPolicy> policies) {
+        race(BATCHES, policies, PolicyChangeRaceTest::change, PolicyChangeRaceTest::change);
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void debitsAgainstTwoPoliciesOfItsOwnGrantNoMoreThanTheLastOneAllows(List<RateLimitPolicy> policies) {
+        race(BATCHES / 8, policies, PolicyChangeRaceTest::give, PolicyChangeRaceTest::give);
+    }
+
+    @ParameterizedTest
+    @MethodSource("changes")
+    void debitsAgainstTheWayBackToAChangedPolicyGrantNoMoreThanThatAllows(List<RateLimitPolicy> policies) {
+        race(BATCHES / 8, policies, PolicyChangeRaceTest::give, (limiter, policy) -> {
+            change(limiter, policy);
+            limiter.restorePolicy("k").toFuture().join();
+        });
+    }
+
+    private static void race(
+            int batches,
+            List<RateLimitPolicy> policies,
+            BiConsumer<RateLimiter, RateLimitPolicy> first,
+            BiConsumer<RateLimiter, RateLimitPolicy> second) {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         RateLimiter[] limiters = new RateLimiter[BATCH];
         AtomicIntegerArray granted = new AtomicIntegerArray(BATCH);
         try (Race race = new Race(BATCH, Seeds.next())) {
-            for (int batch = 0; batch < BATCHES; batch++) {
+            for (int batch = 0; batch < batches; batch++) {
                 for (int i = 0; i < BATCH; i++) {
                     limiters[i] =
                             RateLimiter.builder(policies.get(0)).scheduler(time).build();
                     granted.set(i, 0);
                 }
                 race.run(i -> granted.addAndGet(i, asked(limiters[i], 3)), i -> {
-                    change(limiters[i], policies.get(1));
+                    first.accept(limiters[i], policies.get(1));
                     granted.addAndGet(i, asked(limiters[i], 1));
-                    change(limiters[i], policies.get(2));
+                    second.accept(limiters[i], policies.get(2));
                 });
                 for (int i = 0; i < BATCH; i++) {
                     int all = granted.get(i) + asked(limiters[i], 8);
@@ -59,6 +83,10 @@ class PolicyChangeRaceTest {
             granted += limiter.tryAcquireNow("k", 1) ? 1 : 0;
         }
         return granted;
+    }
+
+    private static void give(RateLimiter limiter, RateLimitPolicy policy) {
+        limiter.changePolicy("k", policy).toFuture().join();
     }
 
     private static void change(RateLimiter limiter, RateLimitPolicy policy) {

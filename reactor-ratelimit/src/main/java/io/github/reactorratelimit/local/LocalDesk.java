@@ -28,12 +28,12 @@ final class LocalDesk implements Desk {
 
     /** Of now: another policy may rule by the next step. */
     private KeyTable table() {
-        return state.table(policy);
+        return state.table(key, policy);
     }
 
     @Override
     public RateLimitPolicy policy() {
-        return state.ruling(policy);
+        return state.reign().ruling(key, policy);
     }
 
     @Override
@@ -60,19 +60,19 @@ final class LocalDesk implements Desk {
     @Override
     public long waitNanos(long at, long permits) {
         Reign seen = state.reign();
-        return permits > seen.ruling(policy).capacity()
+        return permits > seen.ruling(key, policy).capacity()
                 ? Algorithm.UNKNOWN
-                : state.table(seen, policy).waitTicks(key, at, permits);
+                : state.table(seen, key, policy).waitTicks(key, at, permits);
     }
 
     @Override
     public Decision debit(long at, long permits) {
         Reign seen = state.reign();
-        RateLimitPolicy ruling = seen.ruling(policy);
+        RateLimitPolicy ruling = seen.ruling(key, policy);
         if (permits > ruling.capacity()) {
             return deny(now(), permits, Algorithm.UNKNOWN);
         }
-        Reading reading = state.table(seen, policy).debit(key, at, permits);
+        Reading reading = state.table(seen, key, policy).debit(key, at, permits);
         if (!reading.allowed()) {
             return KeyTable.denial(reading, permits);
         }

@@ -79,7 +79,7 @@ final class LocalRun implements PermitRun {
 
     private boolean take(long most) {
         end();
-        if (state.ruling(policy) != policy) {
+        if (state.reign().ruling(key, policy) != policy) {
             // The length of a take was worked out for the policy that ruled when the run began.
             return state.tryAcquireNow(key, policy, permits);
         }

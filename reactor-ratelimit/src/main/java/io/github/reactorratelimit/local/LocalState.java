@@ -19,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
@@ -36,6 +37,8 @@ final class LocalState implements LimiterState {
     private final Pauses pauses = new Pauses();
     private final WaitLines lines;
     private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
+
+    private final OwnRules owner = new OwnRules(this);
 
     private volatile Reign reign;
     private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
@@ -59,11 +62,21 @@ final class LocalState implements LimiterState {
         return PacedTable.over(StripedTable.over(plain, policy, clock::now, lines::permitsCameBack), policy);
     }
 
+    /** Of keys that were given no policy. */
     KeyTable table(RateLimitPolicy policy) {
-        return table(reign, policy);
+        return sharedTable(reign, policy);
     }
 
-    KeyTable table(Reign current, RateLimitPolicy policy) {
+    KeyTable table(String key, RateLimitPolicy policy) {
+        return table(reign, key, policy);
+    }
+
+    KeyTable table(Reign current, String key, RateLimitPolicy policy) {
+        OwnRule own = current.own(key);
+        return own == null ? sharedTable(current, policy) : owner.table(current, own, key, policy);
+    }
+
+    KeyTable sharedTable(Reign current, RateLimitPolicy policy) {
         return policy == current.policy ? current.table : otherTable(current, policy);
     }
 
@@ -83,8 +96,12 @@ final class LocalState implements LimiterState {
     }
 
     /** Whether these permits can never be had: they were asked for before the policy changed. */
-    private static boolean exceeds(Reign current, RateLimitPolicy named, long permits) {
-        return permits > current.ruling(named).capacity();
+    private static boolean exceeds(Reign current, String key, RateLimitPolicy named, long permits) {
+        return permits > current.ruling(key, named).capacity();
+    }
+
+    private static boolean mayExceed(Reign current, RateLimitPolicy named) {
+        return named != current.policy || current.hasOwnRules;
     }
 
     Reign reign() {
@@ -97,10 +114,10 @@ final class LocalState implements LimiterState {
             return false;
         }
         Reign seen = reign;
-        if (policy != seen.policy && exceeds(seen, policy, permits)) {
+        if (mayExceed(seen, policy) && exceeds(seen, key, policy, permits)) {
             return false;
         }
-        KeyTable table = table(seen, policy);
+        KeyTable table = table(seen, key, policy);
         long pausedUntil = pauses.endOf(key);
         if (pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return reign == seen || tryAcquireNow(key, policy, permits);
@@ -117,10 +134,10 @@ final class LocalState implements LimiterState {
         }
         boolean inLine = !lines.isQuiet() && lines.hasWaiters(key);
         Reign seen = reign;
-        if (policy != seen.policy && exceeds(seen, policy, permits)) {
+        if (mayExceed(seen, policy) && exceeds(seen, key, policy, permits)) {
             return Verdict.UNKNOWN;
         }
-        KeyTable table = table(seen, policy);
+        KeyTable table = table(seen, key, policy);
         long pausedUntil = pauses.endOf(key);
         if (!inLine && pausedUntil == Pauses.NOT_PAUSED && table.takePrepaid(key, permits)) {
             return reign == seen ? Verdict.TAKEN : decideNow(key, policy, permits);
@@ -152,10 +169,10 @@ final class LocalState implements LimiterState {
             return 0;
         }
         Reign seen = reign;
-        if (policy != seen.policy && exceeds(seen, policy, permits * most)) {
+        if (mayExceed(seen, policy) && exceeds(seen, key, policy, permits * most)) {
             return 0;
         }
-        long times = table(seen, policy).tryDebitUpTo(key, now, permits, most);
+        long times = table(seen, key, policy).tryDebitUpTo(key, now, permits, most);
         return times == 0 || reign == seen ? times : tryAcquireUpTo(key, policy, permits, most, now);
     }
 
@@ -174,10 +191,10 @@ final class LocalState implements LimiterState {
     /** {@link #giveBack} without a word to those who wait. */
     boolean putBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
         Reign current = reign;
-        if (current.hasCarriedOver(policy, debitedAt)) {
+        if (current.hasCarriedOver(key, policy, debitedAt)) {
             return false;
         }
-        table(current, policy).refund(key, clock::now, debitedAt, permits);
+        table(current, key, policy).refund(key, clock::now, debitedAt, permits);
         return true;
     }
 
@@ -207,25 +224,25 @@ final class LocalState implements LimiterState {
         return changes.get();
     }
 
-    private Mono<Decision> neverAllowed(RateLimitPolicy policy, long permits) {
-        return Mono.error(
-                new PermitsExceedCapacityException(permits, ruling(policy).capacity()));
+    private Mono<Decision> neverAllowed(String key, RateLimitPolicy policy, long permits) {
+        return Mono.error(new PermitsExceedCapacityException(
+                permits, reign.ruling(key, policy).capacity()));
     }
 
     @Override
     public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
         return Mono.defer(() -> {
             LocalDesk desk = new LocalDesk(this, key, policy);
-            return exceeds(reign, policy, permits)
-                    ? neverAllowed(policy, permits)
+            return exceeds(reign, key, policy, permits)
+                    ? neverAllowed(key, policy, permits)
                     : lines.atOnce(desk, () -> desk.evaluate(permits));
         });
     }
 
     @Override
     public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return Mono.defer(() -> exceeds(reign, policy, permits)
-                ? neverAllowed(policy, permits)
+        return Mono.defer(() -> exceeds(reign, key, policy, permits)
+                ? neverAllowed(key, policy, permits)
                 : lines.await(key, new LocalDesk(this, key, policy), permits, maxWaitNanos));
     }
 
@@ -263,7 +280,10 @@ final class LocalState implements LimiterState {
             Reign seen;
             do {
                 seen = reign;
-                table(seen, policy).reset(key, clock::now);
+                table(seen, key, policy).reset(key, clock::now);
+                if (seen.own(key) != null) {
+                    sharedTable(seen, policy).reset(key, clock::now);
+                }
             } while (reign != seen);
             pauses.end(key);
             lines.replan(key, new LocalDesk(this, key, policy));
@@ -296,7 +316,7 @@ final class LocalState implements LimiterState {
 
     private long overdraw(String key, RateLimitPolicy policy, long permits, long maxDebt) {
         Reign seen = reign;
-        long uncharged = table(seen, policy).overdraw(key, clock.now(), permits, maxDebt);
+        long uncharged = table(seen, key, policy).overdraw(key, clock.now(), permits, maxDebt);
         return reign == seen ? uncharged : overdraw(key, policy, permits, maxDebt);
     }
 
@@ -305,7 +325,7 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             pauses.pause(key, now, saturatedAdd(now, duration));
-            table(policy).startAfresh(key);
+            table(key, policy).startAfresh(key);
             lines.replan(key, new LocalDesk(this, key, policy));
         });
     }
@@ -318,6 +338,9 @@ final class LocalState implements LimiterState {
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return doing(() -> {
+            if (owner.carry(key, to)) {
+                return;
+            }
             long now = clock.now();
             long spent = Spending.under(to, table(from).spent(key, now));
             table(from).reset(key, clock::now);
@@ -348,6 +371,7 @@ final class LocalState implements LimiterState {
             if (before.table != next.table) {
                 before.table.freeze();
             }
+            owner.followAll();
             tellWhatRules();
             lines.replanAll();
             Succession.shorten(next.table, clock.now());
@@ -361,6 +385,42 @@ final class LocalState implements LimiterState {
             told = reign;
             ruledAnew.accept(told.policy);
         } while (reign != told);
+    }
+
+    @Override
+    public Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
+        return doing(() -> {
+            owner.give(key, named, to);
+            lines.replan(key, new LocalDesk(this, key, named));
+        });
+    }
+
+    @Override
+    public Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
+        return doing(() -> {
+            owner.takeBack(key, named);
+            lines.replan(key, new LocalDesk(this, key, named));
+        });
+    }
+
+    @Override
+    public @Nullable RateLimitPolicy ownPolicy(String key) {
+        OwnRule own = reign.own(key);
+        return own == null || own.follows() ? null : own.policy();
+    }
+
+    boolean succeed(Reign before, Reign next) {
+        return REIGN.compareAndSet(this, before, next);
+    }
+
+    /** A table for one key, which begins with what it spent in another. */
+    KeyTable heirOf(KeyTable before, RateLimitPolicy to, long now) {
+        Inheritance left = new Inheritance(before, to, now, saturatedAdd(now, RecoveryTime.of(to)));
+        return over(KeyTable.heir(to, clock.forAlgorithms(), OwnRules.KEYS_OF_A_TABLE, left), to);
+    }
+
+    String name() {
+        return settings.name();
     }
 
     private Reign succeed(Reign before, RateLimitPolicy to) {

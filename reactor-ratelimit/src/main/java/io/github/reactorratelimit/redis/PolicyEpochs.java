@@ -34,6 +34,11 @@ final class PolicyEpochs {
         static Rule alone(long epoch, RateLimitPolicy policy) {
             return new Rule(epoch, policy, null, Ruling.UNKNOWN);
         }
+
+        /** The same of a policy that is equal to this one's. */
+        Rule of(RateLimitPolicy equal) {
+            return new Rule(epoch, equal, before, epochBefore);
+        }
     }
 
     /** The policies by their epochs, as they are written, where all processes find them. */

@@ -123,7 +123,15 @@ final class RedisCalls {
         if (past.size() > MOST_PAST) {
             past.remove(past.iterator().next());
         }
-        reign = reign(rule, past);
+        reign = reign(isTheSame(rule) ? rule.of(reign.rule().policy()) : rule, past);
+    }
+
+    /** Whether only the epoch is another: then nothing has been carried over. */
+    private boolean isTheSame(PolicyEpochs.Rule next) {
+        PolicyEpochs.Rule known = reign.rule();
+        return next.before() == null
+                && next.epoch() <= known.epoch() + 1
+                && next.policy().equals(known.policy());
     }
 
     /** Without the policy before, once that no longer matters. */
@@ -154,12 +162,13 @@ final class RedisCalls {
                 : policy;
     }
 
-    /** Whether what was debited under a policy has been carried over to another. */
+    /**
+     * Whether what was debited under a policy has been carried over to another. Debits name the very policy that a reign began with, so one
+     * of an earlier reign of an equal policy is told apart.
+     */
     boolean isSuperseded(RateLimitPolicy policy) {
         Reign current = reign;
-        return settings.policiesPerKey()
-                ? current.past().contains(policy)
-                : !current.past().isEmpty() && !policy.equals(current.rule().policy());
+        return !current.past().isEmpty() && policy != current.rule().policy() && isOwn(current, policy);
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -33,6 +32,9 @@ class LocalChargeTest {
     private static final Duration PATIENCE = ofSeconds(30);
     private static final RateLimitPolicy POLICY = TokenBucket.of(100, Duration.ofDays(1));
 
+    /** An answer that is later counts as none, and what it charged as lost: long enough for a slow machine. */
+    private static final Duration DEADLINE = ofSeconds(2);
+
     private final AtomicLong lost = new AtomicLong();
     private final String name = "charge-" + UUID.randomUUID();
     private final RateLimitRecorder recorder = new RateLimitRecorder() {
@@ -59,9 +61,7 @@ class LocalChargeTest {
         limiter = RateLimiter.builder(POLICY)
                 .name(name)
                 .recorder(recorder)
-                .store(RedisStore.of(faulty)
-                        .withDeadline(ofMillis(100))
-                        .whenUnavailable(FailureMode.local(POLICY.share(5))))
+                .store(RedisStore.of(faulty).withDeadline(DEADLINE).whenUnavailable(FailureMode.local(POLICY.share(5))))
                 .build();
         reader = RateLimiter.builder(POLICY)
                 .name(name)
@@ -114,7 +114,7 @@ class LocalChargeTest {
     private LocalSpending spending(int maxKeys) {
         Scheduler scheduler = Schedulers.parallel();
         LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
-        ScriptCaller caller = new ScriptCaller(RedisLink.of(faulty), scheduler, ofMillis(100));
+        ScriptCaller caller = new ScriptCaller(RedisLink.of(faulty), scheduler, DEADLINE);
         RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), StoreOptions.DEFAULT);
         // The first call reads the policies before, whose answer is not the one that is to be lost.
         Await.until(

@@ -160,7 +160,7 @@ class RedisStoreTest {
             RedisClient client = RedisClient.create(proxy.uri());
             try (StatefulRedisConnection<String, String> connection = client.connect()) {
                 RateLimiter limiter = limiter(
-                        RedisStore.of(connection).withoutSelfTest().withDeadline(ofMillis(200)),
+                        RedisStore.of(connection).withoutSelfTest().withDeadline(ofSeconds(2)),
                         TokenBucket.perHour(1_000));
                 limiter.tryAcquire("k").block(PATIENCE);
                 proxy.blackHole();

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.redis;
 
 import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
-import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -47,7 +46,7 @@ class SettlingFailureTest {
         limiter = RateLimiter.builder(TokenBucket.of(100, Duration.ofDays(1)))
                 .name("settling-failure")
                 .recorder(ledger)
-                .store(RedisStore.of(connection).withDeadline(ofMillis(100)).whenUnavailable(FailureMode.open()))
+                .store(RedisStore.of(connection).withDeadline(ofSeconds(2)).whenUnavailable(FailureMode.open()))
                 .build();
     }
 

@@ -101,6 +101,16 @@ class RateLimitHeadersTest {
     }
 
     @Test
+    void keysWithPoliciesOfTheirOwnAreToldThose() {
+        for (int round = 0; round < 2; round++) {
+            assertThat(headers.of(allowed(PER_MINUTE, 1, ofSeconds(1))))
+                    .containsEntry("RateLimit-Policy", "\"burst\";q=100;w=60");
+            assertThat(headers.of(allowed(TokenBucket.perSecond(100), 1, ofSeconds(1))))
+                    .containsEntry("RateLimit-Policy", "\"burst\";q=100;w=1");
+        }
+    }
+
+    @Test
     void integersHaveAtMostFifteenDigits() {
         FixedWindow huge = FixedWindow.of(1L << 52, ofDays(1));
         assertThat(headers.of(allowed(huge, (1L << 52) - 1, ofDays(1))))
