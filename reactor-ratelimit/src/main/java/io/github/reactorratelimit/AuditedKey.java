@@ -44,7 +44,11 @@ final class AuditedKey {
         /** Taken without asking. */
         CHARGED,
         /** The key was changed by something else. */
-        CHANGED
+        CHANGED,
+        /** The key has another policy. */
+        RULED_ANEW,
+        /** Something else may change the key at any time, or never. */
+        UNSURE
     }
 
     private final AuditedKeys keys;
@@ -76,6 +80,9 @@ final class AuditedKey {
     private boolean follows;
 
     private long pausedUntilNanos;
+
+    /** Nothing can be said about the key any more. */
+    private boolean blind;
 
     AuditedKey(AuditedKeys keys, String name) {
         this.keys = keys;
@@ -149,7 +156,8 @@ final class AuditedKey {
     void retireIfIdle() {
         leave(() -> {
             long now = keys.now();
-            boolean idle = !follows && now >= pausedUntilNanos && (judge == null || judge.isNothingTaken(now));
+            boolean idle =
+                    !follows && !blind && now >= pausedUntilNanos && (judge == null || judge.isNothingTaken(now));
             if (idle && users.compareAndSet(0, RETIRED)) {
                 keys.remove(name, this);
             }
@@ -201,6 +209,15 @@ final class AuditedKey {
                 chargedPermits += outcome == Outcome.CHARGED ? ask.permits : 0;
             }
             case CHANGED -> changed(now, pauseNanos);
+            case RULED_ANEW -> {
+                changed(now, 0);
+                judge = null;
+                follows = true;
+            }
+            case UNSURE -> {
+                changed(now, 0);
+                blind = true;
+            }
             case NOTHING -> {}
         }
         open.remove(ask);
@@ -241,13 +258,13 @@ final class AuditedKey {
     }
 
     private boolean isJudged(Ask ask) {
-        return ask.era == era && openChanges == 0 && keys.isSampled(name);
+        return !blind && ask.era == era && openChanges == 0 && keys.isSampled(name);
     }
 
     /** Null if another policy began to rule meanwhile. What a key has that is first seen after that is for the store to say. */
     private @Nullable AdmissionJudge judgeOf(Ask ask, long now) {
         RateLimitPolicy policy = ask.policy;
-        if (policy == null || !keys.stillRules(policy, ask.reign)) {
+        if (policy == null || !keys.stillRules(name, policy, ask.reign)) {
             judge = null;
             follows = true;
             era++;

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,10 +19,15 @@ final class AuditedKeys {
     private final long startNanos;
     private final Map<String, AuditedKey> keys = new ConcurrentHashMap<>();
     private final AtomicBoolean sweeping = new AtomicBoolean();
-    private volatile int mask;
+
+    /** Nobody can choose keys that are all audited, or none. */
+    private final ToLongFunction<String> hash;
+
+    private volatile long mask;
     private volatile int reign;
 
-    AuditedKeys(int most, LimiterSettings settings, LimiterState live) {
+    AuditedKeys(int most, LimiterSettings settings, LimiterState live, ToLongFunction<String> hash) {
+        this.hash = hash;
         this.most = most;
         this.settings = settings;
         this.live = live;
@@ -55,24 +61,22 @@ final class AuditedKeys {
     }
 
     /** Whether nothing else can have ruled since a request named the policy. */
-    boolean stillRules(RateLimitPolicy policy, int sinceReign) {
-        return reign == sinceReign && live.ruling(policy).equals(policy);
+    boolean stillRules(String key, RateLimitPolicy policy, int sinceReign) {
+        return reign == sinceReign && ruling(key, policy).equals(policy);
+    }
+
+    private RateLimitPolicy ruling(String key, RateLimitPolicy named) {
+        RateLimitPolicy own = live.ownPolicy(key);
+        return own == null ? live.ruling(named) : own;
     }
 
     boolean isSampled(String key) {
-        return (mixed(key) & mask) == 0;
-    }
-
-    private static int mixed(String key) {
-        int hash = key.hashCode();
-        hash = (hash ^ (hash >>> 16)) * 0x85ebca6b;
-        hash = (hash ^ (hash >>> 13)) * 0xc2b2ae35;
-        return hash ^ (hash >>> 16);
+        return (hash.applyAsLong(key) & mask) == 0;
     }
 
     /** A request is about to be made; null if its key is not audited. */
     AuditedKey.@Nullable Ask begin(String key, RateLimitPolicy policy, long permits, long atMost) {
-        return isSampled(key) ? beginSampled(key, live.ruling(policy), permits, atMost) : null;
+        return isSampled(key) ? beginSampled(key, ruling(key, policy), permits, atMost) : null;
     }
 
     /** Something else is about to change the key; null if that is not audited. */
@@ -82,13 +86,13 @@ final class AuditedKeys {
 
     private AuditedKey.Ask beginSampled(String key, @Nullable RateLimitPolicy policy, long permits, long atMost) {
         for (; ; ) {
-            AuditedKey found = keys.get(key);
-            if (found == null) {
-                found = keys.computeIfAbsent(key, name -> new AuditedKey(this, name));
-                makeRoom();
-            }
+            AuditedKey known = keys.get(key);
+            AuditedKey found = known == null ? keys.computeIfAbsent(key, name -> new AuditedKey(this, name)) : known;
             AuditedKey.Ask ask = found.begin(policy, permits, atMost);
             if (ask != null) {
+                if (known == null) {
+                    makeRoom();
+                }
                 return ask;
             }
             remove(key, found);
@@ -99,7 +103,7 @@ final class AuditedKeys {
     void cameBack(Debit debit) {
         AuditedKey found = keys.get(debit.key());
         if (found != null) {
-            found.cameBack(live.ruling(debit.policy()), debit.permits());
+            found.cameBack(ruling(debit.key(), debit.policy()), debit.permits());
         }
     }
 

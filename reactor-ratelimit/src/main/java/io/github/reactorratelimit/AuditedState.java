@@ -97,30 +97,42 @@ final class AuditedState extends WrappedState {
         return Mono.defer(() -> {
             Ask ask = keys.begin(key, policy, permits, permits);
             Mono<Long> charged = live.charge(key, policy, permits, maxDebt);
-            return ask == null ? charged : charged.doOnTerminate(() -> ask.end(Outcome.CHARGED));
+            return ask == null ? charged : charged.doFinally(over -> ask.end(Outcome.CHARGED));
         });
     }
 
     @Override
     public Mono<Void> reset(String key, RateLimitPolicy policy) {
-        return changing(key, 0, live.reset(key, policy));
+        return changing(key, Outcome.CHANGED, 0, live.reset(key, policy));
     }
 
     @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
-        return changing(key, Nanos.ofWait("duration", duration), live.pause(key, policy, duration));
+        return changing(key, Outcome.CHANGED, Nanos.ofWait("duration", duration), live.pause(key, policy, duration));
     }
 
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return changing(key, 0, live.carry(key, from, to));
+        return changing(key, Outcome.RULED_ANEW, 0, live.carry(key, from, to));
+    }
+
+    @Override
+    public Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
+        return changing(key, Outcome.RULED_ANEW, 0, live.changePolicy(key, named, to));
+    }
+
+    @Override
+    public Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
+        return changing(key, Outcome.RULED_ANEW, 0, live.restorePolicy(key, named));
     }
 
     /** What failed or was given up may still happen, at any time: from then on nothing is said about the key. */
-    private Mono<Void> changing(String key, long pauseNanos, Mono<Void> change) {
+    private Mono<Void> changing(String key, Outcome how, long pauseNanos, Mono<Void> change) {
         return Mono.defer(() -> {
             Ask ask = keys.beginChange(key);
-            return ask == null ? change : change.doOnSuccess(done -> ask.end(Outcome.CHANGED, pauseNanos));
+            return ask == null
+                    ? change
+                    : change.doOnSuccess(done -> ask.end(how, pauseNanos)).doFinally(unsure -> ask.end(Outcome.UNSURE));
         });
     }
 

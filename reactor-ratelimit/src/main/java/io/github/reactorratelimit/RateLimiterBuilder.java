@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.hashing.KeyedHash;
 import io.github.reactorratelimit.local.LocalStore;
 import java.time.Duration;
 import java.util.Objects;
@@ -193,7 +194,7 @@ public final class RateLimiterBuilder {
     }
 
     private LimiterState audited(LimiterState state, LimiterSettings settings) {
-        return new AuditedState(state, new AuditedKeys(auditedKeys, settings, state));
+        return new AuditedState(state, new AuditedKeys(auditedKeys, settings, state, KeyedHash.create()::of));
     }
 
     private LimiterState shadowed(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {

@@ -122,8 +122,16 @@ class AuditOfHonestStoresTest {
         }
 
         private void change(String key) {
-            switch (random.nextInt(4)) {
+            switch (random.nextInt(6)) {
                 case 0 -> limiter.reset(key).subscribe();
+                case 3 -> {
+                    RateLimitPolicy own =
+                            policies().get(random.nextInt(policies().size()));
+                    if (own.settles()) {
+                        limiter.changePolicy(key, own).subscribe();
+                    }
+                }
+                case 4 -> limiter.restorePolicy(key).subscribe();
                 case 1 -> limiter.pause(key, ofMillis(random.nextInt(600))).subscribe();
                 case 2 -> limiter.pause(key, Duration.ZERO).subscribe();
                 default -> {

@@ -256,6 +256,89 @@ class AuditTest {
     }
 
     @Test
+    void keyWithAPolicyOfItsOwnIsJudgedByIt() {
+        RateLimiter limiter = limiter(TokenBucket.perHour(10), LocalStore.create());
+        limiter.changePolicy("more", TokenBucket.perHour(1_000)).block();
+        limiter.changePolicy("less", TokenBucket.perHour(1)).block();
+        for (int i = 0; i < 100; i++) {
+            assertThat(limiter.tryAcquireNow("more", 1)).isTrue();
+        }
+        for (int i = 0; i < 5; i++) {
+            assertThat(limiter.tryAcquire("less").block().allowed()).isEqualTo(i == 0);
+        }
+        assertThat(excess()).isZero();
+        assertThat(wronglyDenied()).isZero();
+        limiter.restorePolicy("more").block();
+        assertThat(limiter.tryAcquireNow("more", 1)).isFalse();
+        assertThat(wronglyDenied()).isZero();
+    }
+
+    @Test
+    void nobodyChoosesKeysThatAreAllAudited() {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(10))
+                .scheduler(time)
+                .recorder(accuracy)
+                .audit(16)
+                .build();
+        StringBuilder hashesToZero = new StringBuilder();
+        for (int i = 0; i < 1_000; i++) {
+            hashesToZero.append('\0');
+            limiter.tryAcquireNow(hashesToZero.toString(), 1);
+        }
+        assertThat(accuracy.snapshot().auditedPermits()).isPositive().isLessThan(1_000);
+        assertThat(excess()).isZero();
+    }
+
+    /** A store whose resets fail, though they happen. */
+    private static final class Unsure extends WrappedState {
+
+        Unsure(LimiterState live) {
+            super(live);
+        }
+
+        @Override
+        public Mono<Void> reset(String key, RateLimitPolicy policy) {
+            return live.reset(key, policy).then(Mono.error(new IllegalStateException("lost")));
+        }
+
+        @Override
+        public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+            return live.tryAcquireNow(key, policy, permits);
+        }
+
+        @Override
+        public Verdict decideNow(String key, RateLimitPolicy policy, long permits) {
+            return live.decideNow(key, policy, permits);
+        }
+
+        @Override
+        public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+            return live.evaluate(key, policy, permits);
+        }
+
+        @Override
+        public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+            return live.await(key, policy, permits, maxWaitNanos);
+        }
+
+        @Override
+        void answeredTogether(JointState.Take take, Decision decision, boolean kept) {}
+    }
+
+    @Test
+    void nothingIsSaidAboutAKeyThatMayHaveBeenChanged() {
+        RateLimiter limiter = limiter(
+                TokenBucket.perHour(4),
+                settings -> new Unsure(LocalStore.create().open(settings)));
+        limiter.tryAcquire("k", 4).block();
+        limiter.reset("k").onErrorComplete().block();
+        limiter.tryAcquire("k", 4).block();
+        limiter.tryAcquire("k", 4).block();
+        assertThat(excess()).isZero();
+        assertThat(accuracy.snapshot().auditedPermits()).isEqualTo(4);
+    }
+
+    @Test
     void whatIsDeniedThoughItIsThereIsCountedToThePermit() {
         RateLimiter limiter = limiter(TokenBucket.perSecond(10), Stingy.of(i -> i == 0 || i == 3 || i == 4));
         limiter.tryAcquire("k", 2).block();
@@ -373,7 +456,7 @@ class AuditTest {
     @Test
     void noMoreKeysAreHeldThanWereAskedFor() {
         LimiterSettings settings = new LimiterSettings("bounded", TokenBucket.perHour(5), time, time, accuracy, 10);
-        AuditedKeys keys = new AuditedKeys(16, settings, LocalStore.create().open(settings));
+        AuditedKeys keys = new AuditedKeys(16, settings, LocalStore.create().open(settings), String::hashCode);
         for (int i = 0; i < 10_000; i++) {
             AuditedKey.Ask ask = keys.begin("key" + i, TokenBucket.perHour(5), 1, 1);
             if (ask != null) {

@@ -194,6 +194,20 @@ class OwnPolicyTest {
     }
 
     @Test
+    void keyThatMadeRoomForOthersOwesNothingFromBeforeItsOwnPolicy() {
+        RateLimiter limiter = limiter(TokenBucket.of(10, ofHours(240)));
+        take(limiter, "k", 10);
+        get(limiter.changePolicy("k", TokenBucket.perHour(20)));
+        time.advanceTimeBy(ofHours(1));
+        get(limiter.restorePolicy("k"));
+        assertThat(remaining(limiter, "k")).isEqualTo(10);
+        fillWithOthers(limiter);
+        assertThat(remaining(limiter, "k")).isEqualTo(10);
+        assertThat(take(limiter, "k", 10).allowed()).isTrue();
+        assertThat(take(limiter, "k", 1).allowed()).isFalse();
+    }
+
+    @Test
     void noMoreThanAThousandKeysHaveOneAndThoseGivenBackMakeRoomWhenTheyOweNothing() {
         RateLimiter limiter = limiter(TEN);
         for (int i = 0; i < 1_000; i++) {

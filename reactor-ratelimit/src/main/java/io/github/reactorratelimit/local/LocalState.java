@@ -188,6 +188,11 @@ final class LocalState implements LimiterState {
         return isBack;
     }
 
+    /** Somebody may wait for them. */
+    void permitsCameBack(String key) {
+        lines.permitsCameBack(key);
+    }
+
     /** {@link #giveBack} without a word to those who wait. */
     boolean putBack(String key, RateLimitPolicy policy, long permits, long debitedAt) {
         Reign current = reign;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Given back</b>, a key stays in a table of its own under the policy that it is asked for with, and goes on so if that changes. Where
  * room is needed for others, and it owes nothing, it goes back to everybody's: by then everything that was taken meanwhile has recovered,
- * also what might still be refunded. What everybody's table still knows of it is older, and stricter.
+ * also what might still be refunded. What everybody's table still knows of it is from before, and forgotten then.
  */
 final class OwnRules {
 
@@ -121,7 +121,8 @@ final class OwnRules {
 
     /**
      * Lets a key go back to everybody's table. Somebody may debit its own until that is known: so everything is spent in everybody's, then
-     * the key goes, and then that is undone but for what was spent in its own by those who had not seen it go.
+     * the key goes, and then that is undone, with all that was spent there before the key had a policy of its own; but for what was spent
+     * in its own by those who had not seen it go.
      */
     private void letGo(String key, OwnRule own) {
         Reign before = state.reign();
@@ -134,8 +135,11 @@ final class OwnRules {
         long held = all - shared.overdraw(key, now, all, 0);
         boolean gone = state.succeed(before, before.without(key));
         long spent = gone ? Spending.under(own.policy(), own.table().spent(key, now)) : 0;
-        if (held > spent) {
+        if (gone && spent == 0) {
+            shared.reset(key, state::now);
+        } else if (held > spent) {
             shared.refund(key, state::now, now, held - spent);
         }
+        state.permitsCameBack(key);
     }
 }

@@ -7,6 +7,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /**
  * Where calls stand until the door opens: let through in the order in which they came, and overtaken by nobody who comes later.
@@ -67,7 +69,12 @@ final class Anteroom {
 
     private void forAll(Consumer<MonoSink<Void>> action) {
         for (MonoSink<Void> next = waiting.poll(); next != null; next = waiting.poll()) {
-            action.accept(next);
+            try {
+                action.accept(next);
+            } catch (Throwable broken) {
+                // The door must open for the others.
+                Operators.onErrorDropped(broken, Context.of(next.contextView()));
+            }
         }
     }
 }

@@ -76,11 +76,13 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
         send(CommandType.EVALSHA);
     }
 
-    /** Once more, with the text of the script: the server did not know it, so nothing ran. */
-    void sendText() {
-        if (!over.get()) {
-            send(CommandType.EVAL);
+    /** Once more, with the text of the script: the server did not know it, so nothing ran. False if it is over. */
+    boolean sendText() {
+        if (over.get()) {
+            return false;
         }
+        send(CommandType.EVAL);
+        return true;
     }
 
     private void send(CommandType type) {

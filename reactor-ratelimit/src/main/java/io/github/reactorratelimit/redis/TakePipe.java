@@ -119,7 +119,9 @@ final class TakePipe extends SerialWorker {
         }
         for (TakeCall call = again.poll(); call != null; call = again.poll()) {
             sentAgain.add(call);
-            call.sendText();
+            if (!call.sendText()) {
+                sentAgain.remove(call);
+            }
         }
     }
 

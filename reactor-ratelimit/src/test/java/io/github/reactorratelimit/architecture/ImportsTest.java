@@ -117,14 +117,15 @@ class ImportsTest {
     }
 
     @Test
-    void onlyTheBuilderKnowsTheDefaultStore() {
+    void onlyTheBuilderKnowsTheDefaultStoreAndItsHash() {
         classes()
                 .that()
                 .haveFullyQualifiedName(RateLimiterBuilder.class.getName())
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage(Stream.concat(Stream.of(packageOf("local")), Stream.of(allowedFor("")))
-                        .toArray(String[]::new))
+                .resideInAnyPackage(
+                        Stream.concat(Stream.of(packageOf("local"), packageOf("hashing")), Stream.of(allowedFor("")))
+                                .toArray(String[]::new))
                 .check(MAIN);
     }
 

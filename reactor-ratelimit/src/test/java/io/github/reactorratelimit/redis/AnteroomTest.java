@@ -2,12 +2,15 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.testing.Drops;
+import io.github.reactorratelimit.testing.ExpectsDrops;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
 
 class AnteroomTest {
@@ -52,6 +55,22 @@ class AnteroomTest {
         ask("a");
         anteroom.open();
         assertThat(passed).containsExactly("a refused", "a");
+    }
+
+    @Test
+    @ExpectsDrops
+    void oneThatThrowsDoesNotKeepTheOthersOut() {
+        anteroom.enter(NOTHING).subscribe(new BaseSubscriber<Void>() {
+            @Override
+            protected void hookOnComplete() {
+                throw new AssertionError("broken");
+            }
+        });
+        ask("b");
+        anteroom.open();
+        ask("c");
+        assertThat(passed).containsExactly("b", "c");
+        Drops.take();
     }
 
     @Test

@@ -249,8 +249,10 @@ final class FlowingTrace {
     private void change(RateLimiter limiter, PaperReigns.Bucket to) {
         long notBefore = serverMicros();
         limiter.changePolicy(to.policy()).block(PATIENCE);
-        limiters.forEach(
-                each -> Await.until("the process follows", () -> each.policy().equals(to.policy())));
+        limiters.forEach(each -> Await.until("the process follows", () -> {
+            now(each.peek(KEY));
+            return each.policy().equals(to.policy());
+        }));
         limiters.forEach(each -> now(each.peek(KEY)));
         paper.change(to, notBefore, serverMicros());
     }

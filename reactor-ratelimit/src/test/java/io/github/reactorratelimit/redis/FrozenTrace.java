@@ -116,8 +116,10 @@ final class FrozenTrace {
 
     private void change(RateLimiter limiter, RateLimitPolicy to) {
         limiter.changePolicy(to).block(PATIENCE);
-        limiters.forEach(
-                each -> Await.until("the process follows", () -> each.policy().equals(to)));
+        limiters.forEach(each -> Await.until("the process follows", () -> {
+            now(each.peek(KEY));
+            return each.policy().equals(to);
+        }));
         if (!to.equals(policy)) {
             now(limiter.peek(KEY));
             reign++;
