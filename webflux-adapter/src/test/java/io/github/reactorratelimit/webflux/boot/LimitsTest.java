@@ -253,6 +253,25 @@ class LimitsTest {
     }
 
     @Test
+    void aBodyOfUnknownLengthCostsTheWholeLimitUnlessItsCostIsSaid() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - {name: by-size, paths: /login, key: all, limit: 10 per day, bytes-per-permit: 1KB}
+                  - {name: told, paths: /told, key: all, limit: 10 per day, bytes-per-permit: 1KB, cost: 4}
+                """)) {
+            assertThat(application.postChunked("/login?status=200", "x").statusCode())
+                    .isEqualTo(200);
+            assertThat(application.post("/login?status=200", "x").statusCode()).isEqualTo(429);
+            assertThat(application
+                            .postChunked("/told", "x")
+                            .headers()
+                            .firstValue("RateLimit")
+                            .orElseThrow())
+                    .startsWith("\"told\";r=6");
+        }
+    }
+
+    @Test
     void everyAlgorithmCanBeChosen() {
         for (LimitProperties.Algorithm algorithm : LimitProperties.Algorithm.values()) {
             String rate = algorithm == LimitProperties.Algorithm.CONCURRENCY ? "2" : "2 per minute";
