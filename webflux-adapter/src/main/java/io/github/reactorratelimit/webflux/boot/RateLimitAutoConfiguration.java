@@ -39,6 +39,7 @@ import org.springframework.web.reactive.DispatcherHandler;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
+import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
@@ -66,7 +67,10 @@ public class RateLimitAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    ClientAddress rateLimitClientAddress(RateLimitProperties properties) {
+    ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
+        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
+            Callers.requireHeadersLeft(properties.clientAddress());
+        }
         return Callers.address(properties.clientAddress());
     }
 
