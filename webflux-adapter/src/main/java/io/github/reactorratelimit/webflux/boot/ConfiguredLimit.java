@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitRule;
@@ -35,7 +36,12 @@ record ConfiguredLimit(
         return rule.limiter();
     }
 
-    /** Why these numbers cannot rule from now on; empty if they can. */
+    /** Whether none of these numbers can rule: permits in flight cannot be carried over to a limit by time, nor the other way round. */
+    boolean isOfAnotherKind(LimitNumbers numbers) {
+        return limiter().policy() instanceof ConcurrencyLimit != numbers.policy() instanceof ConcurrencyLimit;
+    }
+
+    /** Which of these numbers cannot rule from now on, and why; empty if all can. */
     List<String> obstacles(LimitNumbers numbers) {
         List<String> obstacles = new ArrayList<>();
         if ((numbers.soft() == null) != (soft == null)) {
@@ -50,11 +56,13 @@ record ConfiguredLimit(
     /** Lets these numbers rule from now on; true if something changed. What was spent is kept. */
     Mono<Boolean> change(LimitNumbers numbers) {
         return Mono.defer(() -> {
-            boolean others = overrides != null && overrides.replace(numbers.overrides());
             Mono<Boolean> hard = changed(limiter(), numbers.policy());
             Mono<Boolean> softer =
                     soft == null || numbers.soft() == null ? Mono.just(false) : changed(soft, numbers.soft());
-            return hard.zipWith(softer, (one, other) -> others || one || other);
+            return hard.zipWith(softer, (one, other) -> {
+                boolean others = overrides != null && overrides.replace(numbers.overrides());
+                return others || one || other;
+            });
         });
     }
 

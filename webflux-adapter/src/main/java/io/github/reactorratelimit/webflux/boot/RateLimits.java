@@ -96,8 +96,11 @@ public final class RateLimits {
 
     /**
      * Lets the numbers of these properties rule from now on: limit, algorithm, burst, queue, soft-limit and overrides of limits that have
-     * the same names. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told. If a
-     * property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled.
+     * the same names. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told; a limit
+     * whose algorithm is changed to or from concurrency stays as it is altogether.
+     *
+     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled. Limits change one after the
+     * other: if Redis fails meanwhile that is signalled, those before have changed, and the next refresh changes the others.
      */
     public Mono<Refreshed> refresh(RateLimitProperties changed) {
         return Mono.defer(() -> {
@@ -147,6 +150,10 @@ public final class RateLimits {
             missing.remove(ruling.name());
             if (!ruling.properties().withNumbersOf(limit).equals(limit)) {
                 needRestart.add(at + ": other properties than its numbers differ");
+            }
+            if (ruling.isOfAnotherKind(wanted)) {
+                needRestart.add(at + ": algorithm was changed to or from concurrency, none of its numbers rules");
+                continue;
             }
             ruling.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));
             numbers.put(ruling, wanted);

@@ -106,6 +106,34 @@ class RateLimitsRefreshTest {
     }
 
     @Test
+    void aLimitThatCannotChangeIsLeftOutAndTheOthersChange() {
+        String before = """
+                ratelimit.limits:
+                  - {name: first, key: all, limit: 3 per day}
+                  - {name: second, key: 'header:X', limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
+                  - {name: third, key: all, limit: 2, algorithm: concurrency}
+                  - {name: fourth, key: all, limit: 3 per day}
+                """;
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(before));
+
+        Refreshed refreshed = limits.refresh(BoundProperties.of("""
+                        ratelimit.limits:
+                          - {name: first, key: all, limit: 4 per day}
+                          - {name: second, key: 'header:X', limit: 5, algorithm: concurrency}
+                          - {name: third, key: all, limit: 2 per day}
+                          - {name: fourth, key: all, limit: 4 per day}
+                        """)).block();
+
+        assertThat(refreshed.changed()).containsExactly("first", "fourth");
+        assertThat(refreshed.needRestart())
+                .containsExactly(
+                        "ratelimit.limits[1]: algorithm was changed to or from concurrency, none of its numbers rules",
+                        "ratelimit.limits[2]: algorithm was changed to or from concurrency, none of its numbers rules");
+        RateLimiter second = limits.limiter("second").orElseThrow();
+        assertThat(second.peek("header:x:x").block().remaining()).isEqualTo(6);
+    }
+
+    @Test
     void theEventOfSpringCloudRefreshes() {
         try (WebApplication application = WebApplication.start(BEFORE)) {
             replaceConfiguration(application, BEFORE.replace("3 per day", "8 per day"));
