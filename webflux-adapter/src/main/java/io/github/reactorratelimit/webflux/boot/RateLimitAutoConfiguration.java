@@ -87,7 +87,7 @@ public class RateLimitAutoConfiguration {
                 new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
         boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
-        return new RateLimits(
+        RateLimits limits = new RateLimits(
                 properties,
                 new LimitFactory(
                         keys,
@@ -95,6 +95,8 @@ public class RateLimitAutoConfiguration {
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         Callers.exempt(properties.allowList(), address),
                         shown ? properties.actuator().hotKeys() : 0));
+        StorePlaces.log(limits, properties, hasRedis, beans);
+        return limits;
     }
 
     private static WebKey bean(ListableBeanFactory beans, String name) {

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -67,6 +68,14 @@ public final class RateLimits {
     /** Who decides for the limit of this name; empty if the configuration has none. */
     public Optional<RateLimiter> limiter(String limitName) {
         return Optional.ofNullable(limits.get(limitName)).map(ConfiguredLimit::limiter);
+    }
+
+    /** The names of the limits that live there. */
+    List<String> namesIn(StoreKind store) {
+        return limits.values().stream()
+                .filter(limit -> limit.store() == store)
+                .map(ConfiguredLimit::name)
+                .toList();
     }
 
     /** What limits share with other instances; null if none does. */

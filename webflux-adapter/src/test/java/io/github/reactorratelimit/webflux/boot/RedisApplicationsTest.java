@@ -10,6 +10,11 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Instances of an application and one Redis, on real servers. */
 class RedisApplicationsTest {
@@ -78,6 +83,27 @@ class RedisApplicationsTest {
         try (WebApplication one = withSpringDataRedis(PATIENT + TEN);
                 WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
             assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnFactory {
+
+        @Bean
+        RedisConnectionFactory ownFactory(@Value("${test.port}") int port) {
+            return new LettuceConnectionFactory("127.0.0.1", port);
+        }
+    }
+
+    @Test
+    void aConnectionFactoryOfTheApplicationIsUsedWhateverItsBeanSaysItIs() {
+        String told = "logging.level.io.github.reactorratelimit.webflux.boot.RateLimits: info\n";
+        List<String> port = List.of("test.port=" + redis.uri().getPort());
+        try (ConsoleLines output = ConsoleLines.read();
+                WebApplication one = WebApplication.start(PATIENT + TEN + told, port, OwnFactory.class);
+                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+            assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
+            assertThat(output.text()).contains("Rate limits in Redis: [shared]; in this process: []");
         }
     }
 
