@@ -12,6 +12,7 @@ import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
@@ -139,7 +140,8 @@ final class LimitFactory {
         RateLimiter limiter = Properties.of(at + ".limit", hard::build);
         rule.cost(cost(limit, limiter, at));
         RateLimitRule made = Properties.of(at, () -> rule.limiter(limiter).build());
-        return new ConfiguredLimit(limit, made, soft, overrides, figures, stores.kind(limit));
+        return new ConfiguredLimit(
+                limit, made, soft, overrides, figures, stores.kind(limit), new AtomicReference<>(numbers));
     }
 
     private RateLimiter soft(LimitProperties limit, String name, RateLimitPolicy policy, String at) {

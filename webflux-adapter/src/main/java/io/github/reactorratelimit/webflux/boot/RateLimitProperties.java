@@ -112,6 +112,7 @@ public record RateLimitProperties(
      * @param deadline How long a call may take.
      * @param whenUnavailable What limits answer while Redis does not. With local, instances must be given.
      * @param instances Number of instances of the application, each of which gives out its share while Redis is away.
+     * @param policyEpoch Of instances with different limits, those with the highest epoch rule. Raise it with every change of a limit; 0 for none.
      */
     public record Redis(
             @Nullable String uri,
@@ -119,12 +120,14 @@ public record RateLimitProperties(
             @DefaultValue("ratelimit") String prefix,
             @DefaultValue("50ms") Duration deadline,
             @DefaultValue("closed") LimitProperties.WhenUnavailable whenUnavailable,
-            @Nullable Integer instances) {
+            @Nullable Integer instances,
+            @DefaultValue("0") long policyEpoch) {
 
         /** Never the addresses, which may hold a password. */
         @Override
         public String toString() {
-            return "Redis[prefix=" + prefix + ", deadline=" + deadline + ", whenUnavailable=" + whenUnavailable + "]";
+            return "Redis[prefix=" + prefix + ", deadline=" + deadline + ", whenUnavailable=" + whenUnavailable
+                    + ", policyEpoch=" + policyEpoch + "]";
         }
     }
 

@@ -31,7 +31,9 @@ final class RedisSharedStore implements SharedStore {
 
     private RedisSharedStore(RedisStore store, RateLimitProperties.Redis properties, Mono<Void> closing) {
         RedisStore prefixed = Properties.of("ratelimit.redis.prefix", () -> store.withPrefix(properties.prefix()));
-        this.store = Properties.of("ratelimit.redis.deadline", () -> prefixed.withDeadline(properties.deadline()));
+        RedisStore ruled =
+                Properties.of("ratelimit.redis.policy-epoch", () -> prefixed.withPolicyEpoch(properties.policyEpoch()));
+        this.store = Properties.of("ratelimit.redis.deadline", () -> ruled.withDeadline(properties.deadline()));
         this.closing = closing.cache();
     }
 

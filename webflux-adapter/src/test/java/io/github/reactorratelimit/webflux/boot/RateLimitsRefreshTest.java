@@ -106,6 +106,21 @@ class RateLimitsRefreshTest {
     }
 
     @Test
+    void whatAnOperatorChangedStaysUntilTheConfigurationChangesIt() {
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(BEFORE));
+        RateLimiter limiter = limits.limiter("changing").orElseThrow();
+        limits.change("changing", Rate.parse("9 per day"), null).block();
+
+        assertThat(limits.refresh(BoundProperties.of(BEFORE)).block().changed()).isEmpty();
+        assertThat(limiter.policy().capacity()).isEqualTo(9);
+
+        String other = BEFORE.replace("3 per day", "4 per day");
+        assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).containsExactly("changing");
+        assertThat(limiter.policy().capacity()).isEqualTo(4);
+        assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).isEmpty();
+    }
+
+    @Test
     void aLimitThatCannotChangeIsLeftOutAndTheOthersChange() {
         String before = """
                 ratelimit.limits:

@@ -136,6 +136,34 @@ class RedisApplicationsTest {
     }
 
     @Test
+    void aChangeOutlivesTheApplicationWhichIsToldUntilAHigherEpochRules() {
+        try (WebApplication changing = WebApplication.start(own(PATIENT + TEN))) {
+            changing.bean(RateLimits.class)
+                    .change("shared", Rate.parse("7 per day"), null)
+                    .block();
+        }
+        try (ConsoleLines output = ConsoleLines.read();
+                WebApplication next = WebApplication.start(own(PATIENT + TEN))) {
+            Await.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
+            assertThat(capacity(next)).isEqualTo(7);
+        }
+        String epoch = "ratelimit.redis.policy-epoch: 100\n";
+        try (WebApplication last = WebApplication.start(own(PATIENT + TEN + epoch))) {
+            assertThat(last.get("/hello").statusCode()).isEqualTo(200);
+            assertThat(capacity(last)).isEqualTo(10);
+        }
+    }
+
+    private static long capacity(WebApplication application) {
+        return application
+                .bean(RateLimits.class)
+                .limiter("shared")
+                .orElseThrow()
+                .policy()
+                .capacity();
+    }
+
+    @Test
     void closedLimitsAnswer503WhileRedisIsAway() {
         outage(
                 "closed",
