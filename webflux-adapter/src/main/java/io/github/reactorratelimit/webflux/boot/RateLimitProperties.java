@@ -108,7 +108,7 @@ public record RateLimitProperties(
      * @param uri Redis for the limits alone, such as redis://host:6379, rediss:// for TLS, or redis-sentinel://host:26379#master. The application's
      *     own, if it has one, unless given.
      * @param clusterUris Nodes of a Redis Cluster for the limits alone; the others are found through them.
-     * @param prefix What the keys begin with.
+     * @param prefix What the keys begin with. ratelimit:${spring.application.name} unless given, or ratelimit if the application has no name.
      * @param deadline How long a call may take.
      * @param whenUnavailable What limits answer while Redis does not. With local, instances must be given.
      * @param instances Number of instances of the application, each of which gives out its share while Redis is away.
@@ -117,7 +117,7 @@ public record RateLimitProperties(
     public record Redis(
             @Nullable String uri,
             @Nullable List<String> clusterUris,
-            @DefaultValue("ratelimit") String prefix,
+            @Nullable String prefix,
             @DefaultValue("50ms") Duration deadline,
             @DefaultValue("closed") LimitProperties.WhenUnavailable whenUnavailable,
             @Nullable Integer instances,

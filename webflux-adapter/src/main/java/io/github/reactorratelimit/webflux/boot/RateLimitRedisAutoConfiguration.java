@@ -21,6 +21,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
@@ -36,6 +37,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 @EnableConfigurationProperties(RateLimitProperties.class)
 public class RateLimitRedisAutoConfiguration {
 
+    private static final String APPLICATION = "spring.application.name";
+
     /** A server for the limits alone. Connected to when the first limit needs it. */
     @Configuration(proxyBeanMethods = false)
     @Conditional(OwnServerNamed.class)
@@ -44,8 +47,8 @@ public class RateLimitRedisAutoConfiguration {
         @Lazy
         @Bean(destroyMethod = "dispose")
         @ConditionalOnMissingBean(SharedStore.class)
-        RedisSharedStore rateLimitRedisStore(RateLimitProperties properties) {
-            return RedisSharedStore.connect(properties.redis());
+        RedisSharedStore rateLimitRedisStore(RateLimitProperties properties, Environment environment) {
+            return RedisSharedStore.connect(properties.redis(), environment.getProperty(APPLICATION));
         }
     }
 
@@ -60,9 +63,13 @@ public class RateLimitRedisAutoConfiguration {
         @ConditionalOnMissingBean(SharedStore.class)
         RedisSharedStore rateLimitRedisStore(
                 RateLimitProperties properties,
+                Environment environment,
                 ObjectProvider<RedisConnectionFactory> factories,
                 ObjectProvider<ReactiveRedisConnectionFactory> reactive) {
-            return RedisSharedStore.on(lettuce(factories, reactive).getRequiredNativeClient(), properties.redis());
+            return RedisSharedStore.on(
+                    lettuce(factories, reactive).getRequiredNativeClient(),
+                    properties.redis(),
+                    environment.getProperty(APPLICATION));
         }
 
         /** Beans need not say that they are of Lettuce: what they are is seen when they are there. */

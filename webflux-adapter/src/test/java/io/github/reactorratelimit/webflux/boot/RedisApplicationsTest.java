@@ -108,6 +108,16 @@ class RedisApplicationsTest {
     }
 
     @Test
+    void applicationsOfDifferentNamesDoNotShareLimits() {
+        try (WebApplication one = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"));
+                WebApplication other = WebApplication.start(own(PATIENT + TEN + "spring.application.name: other\n"));
+                WebApplication again = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"))) {
+            assertThat(alternately(20, one, other)).containsOnly(200);
+            assertThat(again.get("/hello").statusCode()).isEqualTo(429);
+        }
+    }
+
+    @Test
     void aLocalLimitOfAnApplicationWithRedisIsItsOwn() {
         try (WebApplication one = withSpringDataRedis(TEN + "ratelimit.store: local");
                 WebApplication other = withSpringDataRedis(TEN + "ratelimit.store: local")) {
