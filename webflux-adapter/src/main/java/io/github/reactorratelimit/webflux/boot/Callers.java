@@ -25,12 +25,29 @@ final class Callers {
         return Properties.of(AT + ".ipv6-prefix", () -> byNetwork.withIpv6Prefix(properties.ipv6Prefix()));
     }
 
-    private static ClientAddress found(RateLimitProperties.Address properties) {
-        Optional<TrustedProxies> proxies = proxies(properties);
-        AddressSource source = properties.source() != null
+    /** A transformer takes the headers away before anybody reads them: every client would be the proxy. */
+    static void requireHeadersLeft(RateLimitProperties.Address properties) {
+        Properties.check(
+                !reads(source(properties, proxies(properties))),
+                "server.forward-headers-strategy",
+                "is framework, or there is a ForwardedHeaderTransformer bean, which takes X-Forwarded-For and Forwarded away before"
+                        + " ratelimit.client-address can read them: every client would count as the proxy. Set it to none");
+    }
+
+    private static AddressSource source(RateLimitProperties.Address properties, Optional<TrustedProxies> proxies) {
+        return properties.source() != null
                 ? properties.source()
                 : proxies.isPresent() ? AddressSource.X_FORWARDED_FOR : AddressSource.PEER;
-        boolean reads = source == AddressSource.X_FORWARDED_FOR || source == AddressSource.FORWARDED;
+    }
+
+    private static boolean reads(AddressSource source) {
+        return source == AddressSource.X_FORWARDED_FOR || source == AddressSource.FORWARDED;
+    }
+
+    private static ClientAddress found(RateLimitProperties.Address properties) {
+        Optional<TrustedProxies> proxies = proxies(properties);
+        AddressSource source = source(properties, proxies);
+        boolean reads = reads(source);
         Properties.check(
                 reads || proxies.isEmpty(),
                 AT + ".source",

@@ -1,11 +1,14 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -18,6 +21,7 @@ import reactor.core.publisher.Mono;
  * @param overrides policies of keys that have their own; null if there were none at the start
  * @param figures counts its answers
  * @param store where it lives
+ * @param configured the numbers that the configuration had when it was last read; others may rule, because somebody changed them
  */
 record ConfiguredLimit(
         LimitProperties properties,
@@ -25,7 +29,11 @@ record ConfiguredLimit(
         @Nullable RateLimiter soft,
         @Nullable KeyPolicies overrides,
         LimitFigures figures,
-        StoreKind store) {
+        StoreKind store,
+        AtomicReference<LimitNumbers> configured) {
+
+    /** Of nobody. A limiter that was asked for a key knows which policy rules. */
+    private static final String ANY_KEY = "-";
 
     String name() {
         return rule.name();
@@ -35,7 +43,12 @@ record ConfiguredLimit(
         return rule.limiter();
     }
 
-    /** Why these numbers cannot rule from now on; empty if they can. */
+    /** Whether none of these numbers can rule: permits in flight cannot be carried over to a limit by time, nor the other way round. */
+    boolean isOfAnotherKind(LimitNumbers numbers) {
+        return limiter().policy() instanceof ConcurrencyLimit != numbers.policy() instanceof ConcurrencyLimit;
+    }
+
+    /** Which of these numbers cannot rule from now on, and why; empty if all can. */
     List<String> obstacles(LimitNumbers numbers) {
         List<String> obstacles = new ArrayList<>();
         if ((numbers.soft() == null) != (soft == null)) {
@@ -47,21 +60,47 @@ record ConfiguredLimit(
         return obstacles;
     }
 
-    /** Lets these numbers rule from now on; true if something changed. What was spent is kept. */
+    /**
+     * Lets those of these numbers rule from now on that differ from the ones configured before; true if something changed. What was
+     * spent is kept, and what somebody changed meanwhile too where the configuration is as it was.
+     */
     Mono<Boolean> change(LimitNumbers numbers) {
         return Mono.defer(() -> {
-            boolean others = overrides != null && overrides.replace(numbers.overrides());
-            Mono<Boolean> hard = changed(limiter(), numbers.policy());
-            Mono<Boolean> softer =
-                    soft == null || numbers.soft() == null ? Mono.just(false) : changed(soft, numbers.soft());
-            return hard.zipWith(softer, (one, other) -> others || one || other);
+            LimitNumbers before = lastConfigured();
+            Mono<Boolean> hard = changed(limiter(), before.policy(), numbers.policy());
+            Mono<Boolean> softer = soft == null || numbers.soft() == null
+                    ? Mono.just(false)
+                    : changed(soft, before.soft(), numbers.soft());
+            return hard.zipWith(softer, (one, other) -> {
+                boolean others = overrides != null && overrides.replace(numbers.overrides());
+                configured.set(numbers);
+                return others || one || other;
+            });
         });
     }
 
-    private static Mono<Boolean> changed(RateLimiter limiter, RateLimitPolicy policy) {
-        return limiter.policy().equals(policy)
+    private static Mono<Boolean> changed(
+            RateLimiter limiter, @Nullable RateLimitPolicy before, RateLimitPolicy policy) {
+        return policy.equals(before)
                 ? Mono.just(false)
                 : limiter.changePolicy(policy).thenReturn(true);
+    }
+
+    LimitNumbers lastConfigured() {
+        return Objects.requireNonNull(configured.get());
+    }
+
+    /** Whether what rules here may be what another instance says. */
+    boolean followsOthers() {
+        return store == StoreKind.REDIS && !(limiter().policy() instanceof ConcurrencyLimit);
+    }
+
+    /** Which policy rules instead of the configured one, as soon as that is known; empty if that one does, or nobody can tell. */
+    Mono<RateLimitPolicy> usurper() {
+        return Mono.defer(() -> limiter().peek(ANY_KEY))
+                .onErrorComplete()
+                .then(Mono.fromSupplier(limiter()::policy))
+                .filter(ruling -> !ruling.equals(lastConfigured().policy()));
     }
 
     Mono<Void> close() {

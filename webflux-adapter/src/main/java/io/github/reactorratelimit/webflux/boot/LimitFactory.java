@@ -12,6 +12,7 @@ import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
@@ -69,7 +70,7 @@ final class LimitFactory {
         Properties.of(
                 at + ".key", () -> rule.key(keys.key(key, !numbers.overrides().isEmpty())));
         requests(limit, rule, at);
-        counting(limit, rule, at);
+        countOnly(limit, rule);
         rule.missingKey(limit.missingKey()).onFailure(limit.onFailure());
         if (Optional.ofNullable(limit.afterAuthentication())
                 .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
@@ -94,12 +95,23 @@ final class LimitFactory {
         exempt.ifPresent(rule::unless);
     }
 
-    private static void counting(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
-        Properties.of(at + ".cost", () -> rule.cost(limit.cost()));
-        if (limit.bytesPerPermit() != null) {
-            long bytes = limit.bytesPerPermit().toBytes();
-            Properties.of(at + ".bytes-per-permit", () -> rule.cost(RequestCost.contentLength(bytes, limit.cost())));
+    /** A client chooses whether it says how long a body is: unless told otherwise, one of unknown length costs all that rules then. */
+    private static RequestCost cost(LimitProperties limit, RateLimiter limiter, String at) {
+        Long given = limit.cost();
+        RequestCost fixed = Properties.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
+        if (limit.bytesPerPermit() == null) {
+            return fixed;
         }
+        long bytes = limit.bytesPerPermit().toBytes();
+        RequestCost checked = Properties.of(
+                at + ".bytes-per-permit", () -> RequestCost.contentLength(bytes, given == null ? 1 : given));
+        return given != null
+                ? checked
+                : exchange -> RequestCost.contentLength(bytes, limiter.policy().capacity())
+                        .permits(exchange);
+    }
+
+    private static void countOnly(LimitProperties limit, RateLimitRuleBuilder rule) {
         List<StatusSet> statuses = Properties.orNone(limit.countOnly());
         if (!statuses.isEmpty()) {
             rule.countWhen(exchange -> {
@@ -126,8 +138,10 @@ final class LimitFactory {
         RateLimiter soft = numbers.soft() == null ? null : soft(limit, name, numbers.soft(), at);
         rule.mode(Properties.of(at + ".max-wait", () -> mode(soft, maxWait)));
         RateLimiter limiter = Properties.of(at + ".limit", hard::build);
+        rule.cost(cost(limit, limiter, at));
         RateLimitRule made = Properties.of(at, () -> rule.limiter(limiter).build());
-        return new ConfiguredLimit(limit, made, soft, overrides, figures, stores.kind(limit));
+        return new ConfiguredLimit(
+                limit, made, soft, overrides, figures, stores.kind(limit), new AtomicReference<>(numbers));
     }
 
     private RateLimiter soft(LimitProperties limit, String name, RateLimitPolicy policy, String at) {

@@ -7,7 +7,6 @@ import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import io.github.reactorratelimit.webflux.key.WebKeys;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.springframework.web.util.pattern.PathPatternParser;
@@ -90,8 +89,8 @@ final class LimitKeys {
             case IP -> "ip:" + network(name);
             case PRINCIPAL -> WebKeys.keyOfPrincipal(name);
             case API_KEY, API_KEY_PARAMETER -> WebKeys.keyOfApiKey(name);
-            case HEADER -> "header:" + source.argument().toLowerCase(Locale.ROOT) + ":" + name;
-            case PATH -> "path:" + name;
+            case HEADER -> WebKeys.keyOfClearHeader(source.argument(), name);
+            case PATH -> WebKeys.keyOfPathVariable(name);
             case BEAN -> name;
             case SESSION, BEARER_TOKEN, COOKIE, ALL ->
                 throw new IllegalArgumentException("limits of their own are not for keys of "

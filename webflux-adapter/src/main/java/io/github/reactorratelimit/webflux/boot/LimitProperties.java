@@ -23,7 +23,8 @@ import org.springframework.web.bind.annotation.RequestMethod;
  * @param algorithm How permits come back. token-bucket unless given.
  * @param burst Permits that may be taken at once, for token-bucket and gcra; as many as the limit unless given.
  * @param queue Permits that may wait in line, for leaky-bucket; 1000 unless given.
- * @param cost Permits that a request costs; with bytes-per-permit, those of a request that does not say how long its body is.
+ * @param cost Permits that a request costs; 1 unless given. With bytes-per-permit, those of a request that does not say how long its body is: as
+ *     many as the limit gives at once unless given.
  * @param bytesPerPermit Size of the body that costs one permit, instead of a fixed cost.
  * @param mode What happens when there is no permit at once. delay if there is a max-wait, otherwise reject.
  * @param maxWait The longest time that a request waits for its turn, with mode delay.
@@ -46,7 +47,7 @@ public record LimitProperties(
         @DefaultValue("token-bucket") Algorithm algorithm,
         @Nullable Long burst,
         @Nullable Long queue,
-        @DefaultValue("1") long cost,
+        @Nullable Long cost,
         @Nullable DataSize bytesPerPermit,
         @Nullable Mode mode,
         @Nullable Duration maxWait,

@@ -39,6 +39,7 @@ import org.springframework.web.reactive.DispatcherHandler;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
+import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
@@ -66,7 +67,10 @@ public class RateLimitAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    ClientAddress rateLimitClientAddress(RateLimitProperties properties) {
+    ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
+        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
+            Callers.requireHeadersLeft(properties.clientAddress());
+        }
         return Callers.address(properties.clientAddress());
     }
 
@@ -83,7 +87,7 @@ public class RateLimitAutoConfiguration {
                 new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
         boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
-        return new RateLimits(
+        RateLimits limits = new RateLimits(
                 properties,
                 new LimitFactory(
                         keys,
@@ -91,6 +95,8 @@ public class RateLimitAutoConfiguration {
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         Callers.exempt(properties.allowList(), address),
                         shown ? properties.actuator().hotKeys() : 0));
+        StorePlaces.log(limits, properties, hasRedis, beans);
+        return limits;
     }
 
     private static WebKey bean(ListableBeanFactory beans, String name) {

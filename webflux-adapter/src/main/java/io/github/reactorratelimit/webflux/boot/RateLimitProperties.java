@@ -108,23 +108,26 @@ public record RateLimitProperties(
      * @param uri Redis for the limits alone, such as redis://host:6379, rediss:// for TLS, or redis-sentinel://host:26379#master. The application's
      *     own, if it has one, unless given.
      * @param clusterUris Nodes of a Redis Cluster for the limits alone; the others are found through them.
-     * @param prefix What the keys begin with.
+     * @param prefix What the keys begin with. ratelimit:${spring.application.name} unless given, or ratelimit if the application has no name.
      * @param deadline How long a call may take.
      * @param whenUnavailable What limits answer while Redis does not. With local, instances must be given.
      * @param instances Number of instances of the application, each of which gives out its share while Redis is away.
+     * @param policyEpoch Of instances with different limits, those with the highest epoch rule. Raise it with every change of a limit; 0 for none.
      */
     public record Redis(
             @Nullable String uri,
             @Nullable List<String> clusterUris,
-            @DefaultValue("ratelimit") String prefix,
+            @Nullable String prefix,
             @DefaultValue("50ms") Duration deadline,
             @DefaultValue("closed") LimitProperties.WhenUnavailable whenUnavailable,
-            @Nullable Integer instances) {
+            @Nullable Integer instances,
+            @DefaultValue("0") long policyEpoch) {
 
         /** Never the addresses, which may hold a password. */
         @Override
         public String toString() {
-            return "Redis[prefix=" + prefix + ", deadline=" + deadline + ", whenUnavailable=" + whenUnavailable + "]";
+            return "Redis[prefix=" + prefix + ", deadline=" + deadline + ", whenUnavailable=" + whenUnavailable
+                    + ", policyEpoch=" + policyEpoch + "]";
         }
     }
 

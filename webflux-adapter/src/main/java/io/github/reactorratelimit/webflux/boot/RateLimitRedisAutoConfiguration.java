@@ -1,7 +1,11 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import io.lettuce.core.RedisClient;
+import java.util.List;
+import java.util.stream.Stream;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -17,7 +21,10 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Keeps limits in Redis, where {@code ratelimit.redis.uri} or the application's own Lettuce client says where that is. */
@@ -30,6 +37,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 @EnableConfigurationProperties(RateLimitProperties.class)
 public class RateLimitRedisAutoConfiguration {
 
+    private static final String APPLICATION = "spring.application.name";
+
     /** A server for the limits alone. Connected to when the first limit needs it. */
     @Configuration(proxyBeanMethods = false)
     @Conditional(OwnServerNamed.class)
@@ -38,8 +47,8 @@ public class RateLimitRedisAutoConfiguration {
         @Lazy
         @Bean(destroyMethod = "dispose")
         @ConditionalOnMissingBean(SharedStore.class)
-        RedisSharedStore rateLimitRedisStore(RateLimitProperties properties) {
-            return RedisSharedStore.connect(properties.redis());
+        RedisSharedStore rateLimitRedisStore(RateLimitProperties properties, Environment environment) {
+            return RedisSharedStore.connect(properties.redis(), environment.getProperty(APPLICATION));
         }
     }
 
@@ -50,11 +59,55 @@ public class RateLimitRedisAutoConfiguration {
 
         @Lazy
         @Bean(destroyMethod = "dispose")
-        @ConditionalOnBean(LettuceConnectionFactory.class)
+        @Conditional(AnyConnectionFactory.class)
         @ConditionalOnMissingBean(SharedStore.class)
-        RedisSharedStore rateLimitRedisStore(RateLimitProperties properties, LettuceConnectionFactory factory) {
-            return RedisSharedStore.on(factory.getRequiredNativeClient(), properties.redis());
+        RedisSharedStore rateLimitRedisStore(
+                RateLimitProperties properties,
+                Environment environment,
+                ObjectProvider<RedisConnectionFactory> factories,
+                ObjectProvider<ReactiveRedisConnectionFactory> reactive) {
+            return RedisSharedStore.on(
+                    lettuce(factories, reactive).getRequiredNativeClient(),
+                    properties.redis(),
+                    environment.getProperty(APPLICATION));
         }
+
+        /** Beans need not say that they are of Lettuce: what they are is seen when they are there. */
+        private static LettuceConnectionFactory lettuce(
+                ObjectProvider<RedisConnectionFactory> factories,
+                ObjectProvider<ReactiveRedisConnectionFactory> reactive) {
+            if (factories.getIfUnique() instanceof LettuceConnectionFactory only) {
+                return only;
+            }
+            List<LettuceConnectionFactory> found = Stream.concat(factories.stream(), reactive.stream())
+                    .filter(LettuceConnectionFactory.class::isInstance)
+                    .map(LettuceConnectionFactory.class::cast)
+                    .distinct()
+                    .toList();
+            Properties.check(
+                    !found.isEmpty(),
+                    "ratelimit.redis.uri",
+                    "is needed, or ratelimit.store: local: the application's Redis connection factory is not one of Lettuce");
+            Properties.check(
+                    found.size() == 1,
+                    "ratelimit.redis.uri",
+                    "is needed, or a @Primary connection factory, or ratelimit.store: local: the application has several");
+            return found.get(0);
+        }
+    }
+
+    /** Whether the application has a Redis, of whichever client. */
+    static final class AnyConnectionFactory extends AnyNestedCondition {
+
+        AnyConnectionFactory() {
+            super(ConfigurationPhase.REGISTER_BEAN);
+        }
+
+        @ConditionalOnBean(RedisConnectionFactory.class)
+        static final class Blocking {}
+
+        @ConditionalOnBean(ReactiveRedisConnectionFactory.class)
+        static final class Reactive {}
     }
 
     /** Whether a server is named for the limits alone, or nodes of a Cluster, in whichever form lists have. */

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
+import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -57,13 +58,17 @@ public final class RateLimitRefresher implements ApplicationListener<Application
         refreshed.needRestart().forEach(what -> LOG.warn("Takes effect when the application starts again: {}", what));
     }
 
+    private static void log(Throwable error) {
+        String outcome = error instanceof RateLimitConfigurationException || error instanceof BindException
+                ? "Rate limits stay as they are"
+                : "Not all rate limits were changed";
+        LOG.error("{}: {}", outcome, error.getMessage(), error);
+    }
+
     @Override
     public void onApplicationEvent(ApplicationEvent event) {
         if (event.getClass().getName().equals(CHANGED)) {
-            refresh()
-                    .subscribe(
-                            done -> {},
-                            refused -> LOG.error("Rate limits stay as they are: {}", refused.getMessage(), refused));
+            refresh().subscribe(done -> {}, refused -> log(refused));
         }
     }
 }

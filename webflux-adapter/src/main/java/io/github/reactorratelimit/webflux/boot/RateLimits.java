@@ -2,14 +2,19 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /**
  * The limits of the configuration, as they rule now.
@@ -20,6 +25,11 @@ import reactor.core.publisher.Mono;
  * }</pre>
  */
 public final class RateLimits {
+
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
+
+    private static final int ASKED_AGAIN = 3;
+    private static final Duration ASKED_AGAIN_AFTER = Duration.ofSeconds(10);
 
     private final RateLimitProperties properties;
     private final LimitFactory factory;
@@ -69,6 +79,14 @@ public final class RateLimits {
         return Optional.ofNullable(limits.get(limitName)).map(ConfiguredLimit::limiter);
     }
 
+    /** The names of the limits that live there. */
+    List<String> namesIn(StoreKind store) {
+        return limits.values().stream()
+                .filter(limit -> limit.store() == store)
+                .map(ConfiguredLimit::name)
+                .toList();
+    }
+
     /** What limits share with other instances; null if none does. */
     @Nullable
     SharedStore shared() {
@@ -96,8 +114,11 @@ public final class RateLimits {
 
     /**
      * Lets the numbers of these properties rule from now on: limit, algorithm, burst, queue, soft-limit and overrides of limits that have
-     * the same names. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told. If a
-     * property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled.
+     * the same names, where they differ from those that were configured before. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told; a limit
+     * whose algorithm is changed to or from concurrency stays as it is altogether.
+     *
+     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled. Limits change one after the
+     * other: if Redis fails meanwhile that is signalled, those before have changed, and the next refresh changes the others.
      */
     public Mono<Refreshed> refresh(RateLimitProperties changed) {
         return Mono.defer(() -> {
@@ -116,7 +137,8 @@ public final class RateLimits {
 
     /**
      * Lets another limit rule from now on, in place of the one that is configured; its algorithm stays, and so does what clients have spent.
-     * Where limits are shared, it rules in all instances.
+     * Where limits are in Redis, it rules in all instances, also in those that start later, until it is changed again or an instance comes with a
+     * higher {@code ratelimit.redis.policy-epoch}; that of a local limit rules until the application ends.
      *
      * @param burst permits that may be taken at once; as many as the limit if null
      * @throws IllegalArgumentException signalled, if the configuration has no such limit, or it cannot have these numbers
@@ -148,6 +170,10 @@ public final class RateLimits {
             if (!ruling.properties().withNumbersOf(limit).equals(limit)) {
                 needRestart.add(at + ": other properties than its numbers differ");
             }
+            if (ruling.isOfAnotherKind(wanted)) {
+                needRestart.add(at + ": algorithm was changed to or from concurrency, none of its numbers rules");
+                continue;
+            }
             ruling.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));
             numbers.put(ruling, wanted);
         }
@@ -169,6 +195,24 @@ public final class RateLimits {
                 of.headers(),
                 of.redis(),
                 of.actuator());
+    }
+
+    /**
+     * Says in the log, aside, which limits are ruled by another policy than the configured one: a change outlives the application in Redis. Asks
+     * again a few times, because the first calls of a process may be too slow for their deadline.
+     */
+    Disposable tellWhatRules() {
+        return Flux.fromIterable(limits.values())
+                .filter(ConfiguredLimit::followsOthers)
+                .flatMap(limit -> limit.usurper()
+                        .repeatWhenEmpty(asked -> asked.take(ASKED_AGAIN).delayElements(ASKED_AGAIN_AFTER))
+                        .doOnNext(ruling -> LOG.warn(
+                                "Limit '{}' is ruled by {}, not by {} as configured here: it was changed while an application ran, or an"
+                                        + " instance has a higher ratelimit.redis.policy-epoch. Change it again, or set a higher one",
+                                limit.name(),
+                                ruling,
+                                limit.lastConfigured().policy())))
+                .subscribe();
     }
 
     /** Ends every wait, and completes when everything has been settled. */

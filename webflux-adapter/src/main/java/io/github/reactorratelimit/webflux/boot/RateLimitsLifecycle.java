@@ -4,6 +4,8 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 import reactor.util.Logger;
 import reactor.util.Loggers;
@@ -21,6 +23,7 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
 
     private final RateLimits limits;
     private final ApplicationContext context;
+    private volatile Disposable telling = Disposables.disposed();
     private volatile boolean running;
     private volatile boolean ending;
 
@@ -37,6 +40,8 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
     @Override
     public void start() {
         running = true;
+        telling.dispose();
+        telling = limits.tellWhatRules();
     }
 
     @Override
@@ -60,6 +65,7 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
     @Override
     public void stop(Runnable callback) {
         running = false;
+        telling.dispose();
         if (!ending) {
             callback.run();
             return;

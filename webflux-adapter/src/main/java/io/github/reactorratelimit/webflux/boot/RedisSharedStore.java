@@ -29,14 +29,27 @@ final class RedisSharedStore implements SharedStore {
     /** Once: the end of the application and that of the bean both ask for it. */
     private final Mono<Void> closing;
 
-    private RedisSharedStore(RedisStore store, RateLimitProperties.Redis properties, Mono<Void> closing) {
-        RedisStore prefixed = Properties.of("ratelimit.redis.prefix", () -> store.withPrefix(properties.prefix()));
-        this.store = Properties.of("ratelimit.redis.deadline", () -> prefixed.withDeadline(properties.deadline()));
+    private RedisSharedStore(
+            RedisStore store, RateLimitProperties.Redis properties, @Nullable String application, Mono<Void> closing) {
+        String prefix = properties.prefix() == null ? prefixOf(application) : properties.prefix();
+        RedisStore prefixed = Properties.of("ratelimit.redis.prefix", () -> store.withPrefix(prefix));
+        RedisStore ruled =
+                Properties.of("ratelimit.redis.policy-epoch", () -> prefixed.withPolicyEpoch(properties.policyEpoch()));
+        this.store = Properties.of("ratelimit.redis.deadline", () -> ruled.withDeadline(properties.deadline()));
         this.closing = closing.cache();
     }
 
-    /** On a server for the limits alone, which has to be there: the application waits for it, and does not start without. */
-    static RedisSharedStore connect(RateLimitProperties.Redis properties) {
+    /** Applications that share a server do not share limits that happen to have one name. */
+    private static String prefixOf(@Nullable String application) {
+        return application == null || application.isBlank() ? "ratelimit" : "ratelimit:" + application.strip();
+    }
+
+    /**
+     * On a server for the limits alone, which has to be there: the application waits for it, and does not start without.
+     *
+     * @param application its name, if it has one
+     */
+    static RedisSharedStore connect(RateLimitProperties.Redis properties, @Nullable String application) {
         List<String> nodes = Properties.orNone(properties.clusterUris());
         Properties.check(
                 properties.uri() == null || nodes.isEmpty(),
@@ -50,7 +63,7 @@ final class RedisSharedStore implements SharedStore {
                         nodes.isEmpty()
                                 ? RedisStore.connect(Objects.requireNonNull(properties.uri()))
                                 : RedisStore.connectCluster(nodes.toArray(String[]::new))));
-        return new RedisSharedStore(connected, properties, connected.close());
+        return new RedisSharedStore(connected, properties, application, connected.close());
     }
 
     /** Spring makes beans one after the other, on a thread that may wait; connecting gives up by itself. */
@@ -66,19 +79,24 @@ final class RedisSharedStore implements SharedStore {
         }
     }
 
-    /** On the application's own client, with connections of our own, which are closed before it is. */
-    static RedisSharedStore on(AbstractRedisClient client, RateLimitProperties.Redis properties) {
+    /**
+     * On the application's own client, with connections of our own, which are closed before it is.
+     *
+     * @param application its name, if it has one
+     */
+    static RedisSharedStore on(
+            AbstractRedisClient client, RateLimitProperties.Redis properties, @Nullable String application) {
         if (client instanceof RedisClusterClient cluster) {
             StatefulRedisClusterConnection<String, String> connection = cluster.connect(StringCodec.UTF8);
             StatefulRedisPubSubConnection<String, String> signals = cluster.connectPubSub(StringCodec.UTF8);
             RedisStore store = RedisStore.of(connection).withSignals(signals);
-            return new RedisSharedStore(store, properties, closing(signals, connection));
+            return new RedisSharedStore(store, properties, application, closing(signals, connection));
         }
         RedisClient standalone = (RedisClient) client;
         StatefulRedisConnection<String, String> connection = standalone.connect(StringCodec.UTF8);
         StatefulRedisPubSubConnection<String, String> signals = standalone.connectPubSub(StringCodec.UTF8);
         RedisStore store = RedisStore.of(connection).withSignals(signals);
-        return new RedisSharedStore(store, properties, closing(signals, connection));
+        return new RedisSharedStore(store, properties, application, closing(signals, connection));
     }
 
     private static Mono<Void> closing(AsyncCloseable... connections) {

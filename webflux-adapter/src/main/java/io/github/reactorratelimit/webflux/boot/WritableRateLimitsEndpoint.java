@@ -25,7 +25,9 @@ public class WritableRateLimitsEndpoint extends RateLimitsEndpoint {
     }
 
     /**
-     * Changes a limit, or one of its keys, until the application starts again. What clients have spent is kept.
+     * Changes a limit, or one of its keys. What clients have spent is kept. Where the limit is local, that lasts until the application starts
+     * again; in Redis it outlives the application and rules in all instances, whatever is configured, until it is changed again or an instance
+     * comes with a higher {@code ratelimit.redis.policy-epoch}.
      *
      * @param name of the limit
      * @param limit other numbers, such as {@code 50 per minute}

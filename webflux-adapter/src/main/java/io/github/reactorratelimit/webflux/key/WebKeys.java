@@ -111,6 +111,11 @@ public final class WebKeys {
         return found(exchange -> canonical(exchange, name, canonical).map(value -> prefix + KeyText.bounded(value)));
     }
 
+    /** The key of a value, in its canonical form, in {@link #clearHeader}: for an override, or to reset it. */
+    public static String keyOfClearHeader(String name, String value) {
+        return "header:" + HeaderNames.check(name) + ":" + KeyText.bounded(notEmpty("value", KeyText.stripped(value)));
+    }
+
     private static Optional<String> canonical(
             ServerWebExchange exchange, String name, UnaryOperator<String> canonical) {
         return HeaderNames.only(exchange, name).map(canonical).filter(value -> !value.isEmpty());
@@ -162,8 +167,9 @@ public final class WebKeys {
         return found(exchange -> PathVariables.of(exchange, pattern, name).map(WebKeys::keyOfPathVariable));
     }
 
-    private static String keyOfPathVariable(String value) {
-        return "path:" + KeyText.bounded(value);
+    /** The key of a value in {@link #pathVariable(PathPattern, String)}: for an override, or to reset it. */
+    public static String keyOfPathVariable(String value) {
+        return "path:" + KeyText.bounded(notEmpty("value", KeyText.stripped(value)));
     }
 
     /** One key for all requests. */

@@ -144,6 +144,18 @@ class ConfigurationErrorsTest {
     }
 
     @Test
+    void aTransformerThatTakesTheHeadersAwayIsTold() {
+        String transformed = "server.forward-headers-strategy: framework\n" + TWO_GOOD_ONES;
+        for (String source : new String[] {"x-forwarded-for", "forwarded"}) {
+            FailureAnalysis told = WebApplication.failure(
+                    transformed + "  client-address: {trusted-proxies: 10.0.0.0/8, source: " + source + "}");
+            assertThat(told.getDescription())
+                    .contains("Property: server.forward-headers-strategy", ".yml] - 1:", "ForwardedHeaderTransformer");
+        }
+        WebApplication.start(transformed).close();
+    }
+
+    @Test
     void anAnnotationThatNamesNoLimitIsTold() {
         assertThatThrownBy(() -> WebApplication.start(TWO_GOOD_ONES, LimitsTest.Annotated.class)
                         .close())

@@ -253,6 +253,41 @@ class LimitsTest {
     }
 
     @Test
+    void aBodyOfUnknownLengthCostsTheWholeLimitUnlessItsCostIsSaid() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - {name: by-size, paths: /login, key: all, limit: 10 per day, bytes-per-permit: 1KB}
+                  - {name: told, paths: /told, key: all, limit: 10 per day, bytes-per-permit: 1KB, cost: 4}
+                """)) {
+            assertThat(application.postChunked("/login?status=200", "x").statusCode())
+                    .isEqualTo(200);
+            assertThat(application.post("/login?status=200", "x").statusCode()).isEqualTo(429);
+            assertThat(application
+                            .postChunked("/told", "x")
+                            .headers()
+                            .firstValue("RateLimit")
+                            .orElseThrow())
+                    .startsWith("\"told\";r=6");
+        }
+    }
+
+    @Test
+    void longValuesHaveOverridesToo() {
+        String longName = "n".repeat(65);
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits:
+                  - {name: per-tenant, paths: /hello, key: header:X-Tenant, limit: 1 per day,
+                     overrides: [{key: LONG, limit: 2 per day}, {key: '#1', limit: 3 per day}]}
+                  - {name: per-id, paths: '/ids/{id}', key: 'path:/ids/{id}#id', limit: 1 per day,
+                     overrides: [{key: LONG, limit: 2 per day}]}
+                """.replace("LONG", longName))) {
+            assertThat(application.statuses(3, "/hello", "X-Tenant", longName)).containsExactly(200, 200, 429);
+            assertThat(application.statuses(4, "/hello", "X-Tenant", "#1")).containsExactly(200, 200, 200, 429);
+            assertThat(application.statuses(3, "/ids/" + longName)).containsExactly(404, 404, 429);
+        }
+    }
+
+    @Test
     void everyAlgorithmCanBeChosen() {
         for (LimitProperties.Algorithm algorithm : LimitProperties.Algorithm.values()) {
             String rate = algorithm == LimitProperties.Algorithm.CONCURRENCY ? "2" : "2 per minute";

@@ -13,6 +13,7 @@ import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -22,6 +23,11 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
 import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfiguration;
 import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
+import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.connection.RedisClusterConnection;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisSentinelConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 class RateLimitAutoConfigurationTest {
@@ -149,6 +155,64 @@ class RateLimitAutoConfigurationTest {
                         .rootCause()
                         .hasMessageContaining("ratelimit.redis.uri")
                         .hasMessageContaining("io.lettuce:lettuce-core"));
+    }
+
+    /** As one of Jedis. */
+    private static final class NotLettuce implements RedisConnectionFactory {
+
+        @Override
+        public RedisConnection getConnection() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public RedisClusterConnection getClusterConnection() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public RedisSentinelConnection getSentinelConnection() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public boolean getConvertPipelineAndTxResults() {
+            return true;
+        }
+
+        @Override
+        public @Nullable DataAccessException translateExceptionIfPossible(RuntimeException e) {
+            return null;
+        }
+    }
+
+    @Test
+    void aRedisThatLimitsCannotUseIsToldUnlessTheyAreLocal() {
+        ReactiveWebApplicationContextRunner other =
+                runner.withPropertyValues(ONE_LIMIT).withBean(RedisConnectionFactory.class, NotLettuce::new);
+        other.run(context -> assertThat(context)
+                .getFailure()
+                .rootCause()
+                .hasMessageContaining("ratelimit.redis.uri")
+                .hasMessageContaining("not one of Lettuce")
+                .hasMessageContaining("ratelimit.store: local"));
+        other.withPropertyValues("ratelimit.store=local")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void aRedisIsToldThatLimitsCannotUseWithoutLettuce() {
+        String told = "Rate limits are not shared through the application's Redis";
+        ReactiveWebApplicationContextRunner other = runner.withPropertyValues(ONE_LIMIT)
+                .withClassLoader(new FilteredClassLoader(RedisClient.class))
+                .withBean(RedisConnectionFactory.class, NotLettuce::new);
+        try (ConsoleLines output = ConsoleLines.read()) {
+            other.withPropertyValues("ratelimit.store=local")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).doesNotContain(told);
+            other.run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).contains(told);
+        }
     }
 
     @Test

@@ -106,6 +106,49 @@ class RateLimitsRefreshTest {
     }
 
     @Test
+    void whatAnOperatorChangedStaysUntilTheConfigurationChangesIt() {
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(BEFORE));
+        RateLimiter limiter = limits.limiter("changing").orElseThrow();
+        limits.change("changing", Rate.parse("9 per day"), null).block();
+
+        assertThat(limits.refresh(BoundProperties.of(BEFORE)).block().changed()).isEmpty();
+        assertThat(limiter.policy().capacity()).isEqualTo(9);
+
+        String other = BEFORE.replace("3 per day", "4 per day");
+        assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).containsExactly("changing");
+        assertThat(limiter.policy().capacity()).isEqualTo(4);
+        assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).isEmpty();
+    }
+
+    @Test
+    void aLimitThatCannotChangeIsLeftOutAndTheOthersChange() {
+        String before = """
+                ratelimit.limits:
+                  - {name: first, key: all, limit: 3 per day}
+                  - {name: second, key: 'header:X', limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
+                  - {name: third, key: all, limit: 2, algorithm: concurrency}
+                  - {name: fourth, key: all, limit: 3 per day}
+                """;
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(before));
+
+        Refreshed refreshed = limits.refresh(BoundProperties.of("""
+                        ratelimit.limits:
+                          - {name: first, key: all, limit: 4 per day}
+                          - {name: second, key: 'header:X', limit: 5, algorithm: concurrency}
+                          - {name: third, key: all, limit: 2 per day}
+                          - {name: fourth, key: all, limit: 4 per day}
+                        """)).block();
+
+        assertThat(refreshed.changed()).containsExactly("first", "fourth");
+        assertThat(refreshed.needRestart())
+                .containsExactly(
+                        "ratelimit.limits[1]: algorithm was changed to or from concurrency, none of its numbers rules",
+                        "ratelimit.limits[2]: algorithm was changed to or from concurrency, none of its numbers rules");
+        RateLimiter second = limits.limiter("second").orElseThrow();
+        assertThat(second.peek("header:x:x").block().remaining()).isEqualTo(6);
+    }
+
+    @Test
     void theEventOfSpringCloudRefreshes() {
         try (WebApplication application = WebApplication.start(BEFORE)) {
             replaceConfiguration(application, BEFORE.replace("3 per day", "8 per day"));

@@ -10,6 +10,11 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Value;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Instances of an application and one Redis, on real servers. */
 class RedisApplicationsTest {
@@ -81,6 +86,37 @@ class RedisApplicationsTest {
         }
     }
 
+    @Configuration(proxyBeanMethods = false)
+    static class OwnFactory {
+
+        @Bean
+        RedisConnectionFactory ownFactory(@Value("${test.port}") int port) {
+            return new LettuceConnectionFactory("127.0.0.1", port);
+        }
+    }
+
+    @Test
+    void aConnectionFactoryOfTheApplicationIsUsedWhateverItsBeanSaysItIs() {
+        String told = "logging.level.io.github.reactorratelimit.webflux.boot.RateLimits: info\n";
+        List<String> port = List.of("test.port=" + redis.uri().getPort());
+        try (ConsoleLines output = ConsoleLines.read();
+                WebApplication one = WebApplication.start(PATIENT + TEN + told, port, OwnFactory.class);
+                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+            assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
+            assertThat(output.text()).contains("Rate limits in Redis: [shared]; in this process: []");
+        }
+    }
+
+    @Test
+    void applicationsOfDifferentNamesDoNotShareLimits() {
+        try (WebApplication one = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"));
+                WebApplication other = WebApplication.start(own(PATIENT + TEN + "spring.application.name: other\n"));
+                WebApplication again = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"))) {
+            assertThat(alternately(20, one, other)).containsOnly(200);
+            assertThat(again.get("/hello").statusCode()).isEqualTo(429);
+        }
+    }
+
     @Test
     void aLocalLimitOfAnApplicationWithRedisIsItsOwn() {
         try (WebApplication one = withSpringDataRedis(TEN + "ratelimit.store: local");
@@ -107,6 +143,34 @@ class RedisApplicationsTest {
                             == 7);
             assertThat(alternately(4, other, one)).containsExactly(200, 429, 429, 429);
         }
+    }
+
+    @Test
+    void aChangeOutlivesTheApplicationWhichIsToldUntilAHigherEpochRules() {
+        try (WebApplication changing = WebApplication.start(own(PATIENT + TEN))) {
+            changing.bean(RateLimits.class)
+                    .change("shared", Rate.parse("7 per day"), null)
+                    .block();
+        }
+        try (ConsoleLines output = ConsoleLines.read();
+                WebApplication next = WebApplication.start(own(PATIENT + TEN))) {
+            Await.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
+            assertThat(capacity(next)).isEqualTo(7);
+        }
+        String epoch = "ratelimit.redis.policy-epoch: 100\n";
+        try (WebApplication last = WebApplication.start(own(PATIENT + TEN + epoch))) {
+            assertThat(last.get("/hello").statusCode()).isEqualTo(200);
+            assertThat(capacity(last)).isEqualTo(10);
+        }
+    }
+
+    private static long capacity(WebApplication application) {
+        return application
+                .bean(RateLimits.class)
+                .limiter("shared")
+                .orElseThrow()
+                .policy()
+                .capacity();
     }
 
     @Test

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -162,6 +163,13 @@ final class WebApplication implements AutoCloseable {
 
     HttpResponse<String> post(String target, String body, String... headers) {
         return send(request(target, headers).POST(HttpRequest.BodyPublishers.ofString(body)));
+    }
+
+    /** Without a word about the length of the body. */
+    HttpResponse<String> postChunked(String target, String body) {
+        return send(request(target)
+                .POST(HttpRequest.BodyPublishers.ofInputStream(
+                        () -> new ByteArrayInputStream(body.getBytes(StandardCharsets.UTF_8)))));
     }
 
     /** The statuses of so many requests, one after the other. */
