@@ -46,7 +46,7 @@ public final class RateLimitRuleBuilder {
 
     /**
      * Only requests whose path matches one of these patterns, in the syntax of the application's own mappings: {@code
-     * /api/**}, {@code /users/{id}}. They are read by the parser of the engine, and match what the application's handlers would match, and in
+     * /api/**}, {@code /users/{id}}; the first slash may be left out, as in a mapping. They are read by the parser of the engine, and match what the application's handlers would match, and in
      * addition paths that differ in slashes or dot segments only.
      *
      * @throws org.springframework.web.util.pattern.PatternParseException if one is no pattern

@@ -109,6 +109,13 @@ class RateLimitRuleTest {
     }
 
     @Test
+    void firstSlashOfAPatternMayBeLeftOutAsInAMapping() {
+        assertThat(matches(valid().path("login"), get("/login"))).isTrue();
+        assertThat(matches(valid().path("login/**"), get("/login/again"))).isTrue();
+        assertThat(matches(valid().path("login"), get("/logout"))).isFalse();
+    }
+
+    @Test
     void conditionsAddUp() {
         assertThat(matches(valid(), get("/any"))).isTrue();
         assertThat(matches(valid().path("/a", "/b"), get("/b"))).isTrue();
