@@ -29,6 +29,9 @@ final class Admission {
 
     private static final String ATTRIBUTE = Admission.class.getName();
 
+    /** Set while a filter waits for the end of the request; apart from the admission, which may be replaced meanwhile. */
+    private static final String ENDS_IN_FILTER = ATTRIBUTE + ".endsInFilter";
+
     private final AtomicReference<State> state = new AtomicReference<>(State.PASSED);
 
     /** Null once the client has left. */
@@ -66,8 +69,21 @@ final class Admission {
         return again;
     }
 
-    static boolean isKnown(ServerWebExchange exchange) {
-        return exchange.getAttributes().containsKey(ATTRIBUTE);
+    /** Whether the caller is the one that has to {@linkplain #endInFilter end} the request; false if another filter has. */
+    static boolean beginInFilter(ServerWebExchange exchange) {
+        return exchange.getAttributes().putIfAbsent(ENDS_IN_FILTER, true) == null;
+    }
+
+    /** Whether what the request holds goes back when its response has been sent. */
+    static boolean endsInFilter(ServerWebExchange exchange) {
+        return exchange.getAttributes().containsKey(ENDS_IN_FILTER);
+    }
+
+    static Mono<Void> endInFilter(ServerWebExchange exchange) {
+        return Mono.defer(() -> {
+            exchange.getAttributes().remove(ENDS_IN_FILTER);
+            return end(exchange);
+        });
     }
 
     /** The request has ended: what it held while it ran goes back. */

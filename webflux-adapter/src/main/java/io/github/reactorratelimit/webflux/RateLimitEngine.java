@@ -111,9 +111,9 @@ public final class RateLimitEngine {
         return matching;
     }
 
-    /** Whether a handler may need to hold something until its response has been sent. */
-    boolean hasNamedConcurrency() {
-        return rules.values().stream().anyMatch(rule -> rule.onlyWhereNamed() && rule.isConcurrency());
+    /** Whether a request may hold something until its response has been sent: a handler may name any rule. */
+    boolean hasConcurrency() {
+        return rules.values().stream().anyMatch(RateLimitRule::isConcurrency);
     }
 
     /**

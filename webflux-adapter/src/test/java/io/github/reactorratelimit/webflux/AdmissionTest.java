@@ -8,8 +8,11 @@ import static java.time.Duration.ofDays;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -159,6 +162,45 @@ class AdmissionTest {
         assertThat(handled).hasValue(1);
         assertThat(left(late, "ann")).isZero();
         assertThat(left(early, "ann")).isEqualTo(9);
+    }
+
+    @Test
+    void requestThatIsTriedAgainBehindTheFirstFilterStillHoldsWhatTheFirstTook() {
+        RateLimiter parallel = RateLimiter.of(ConcurrencyLimit.of(1));
+        RateLimitEngine engine = engine(
+                byUser("parallel").limiter(parallel).build(),
+                byUser("late").limiter(late).afterAuthentication().build());
+        List<Long> leftInHandler = new ArrayList<>();
+        WebFilterChain failing = request -> Mono.fromRunnable(() -> {
+            leftInHandler.add(left(parallel, "ann"));
+            throw new IllegalStateException("try again");
+        });
+        WebFilterChain second = then(RateLimitWebFilter.afterAuthentication(engine), failing);
+
+        StepVerifier.create(RateLimitWebFilter.of(engine)
+                        .filter(exchange, request -> second.filter(request).retry(1)))
+                .verifyErrorMessage("try again");
+
+        assertThat(leftInHandler).containsExactly(0L, 0L);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    @Test
+    void requestThatIsTriedAgainBeforeTheFilterHoldsAPermitAgainAndGivesItBack() {
+        RateLimiter parallel = RateLimiter.of(ConcurrencyLimit.of(1));
+        RateLimitEngine engine = engine(byUser("parallel").limiter(parallel).build());
+        List<Long> leftInHandler = new ArrayList<>();
+        WebFilterChain failing = request -> Mono.fromRunnable(() -> {
+            leftInHandler.add(left(parallel, "ann"));
+            throw new IllegalStateException("try again");
+        });
+
+        StepVerifier.create(Mono.defer(() -> RateLimitWebFilter.of(engine).filter(exchange, failing))
+                        .retry(1))
+                .verifyErrorMessage("try again");
+
+        assertThat(leftInHandler).containsExactly(0L, 0L);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
     }
 
     @Test

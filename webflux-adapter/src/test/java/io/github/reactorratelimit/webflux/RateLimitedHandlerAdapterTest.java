@@ -96,6 +96,10 @@ class RateLimitedHandlerAdapterTest {
     }
 
     private void start(RateLimitEngine engine, boolean withFilter) {
+        start(engine, withFilter ? engine : null);
+    }
+
+    private void start(RateLimitEngine engine, RateLimitEngine ofFilter) {
         server = TestServer.start(context -> {
             context.registerBean(Api.class);
             context.registerBean(Free.class);
@@ -103,8 +107,8 @@ class RateLimitedHandlerAdapterTest {
                     RateLimitedHandlerAdapter.class,
                     () -> new RateLimitedHandlerAdapter(
                             engine, () -> context.getBean(RequestMappingHandlerAdapter.class)));
-            if (withFilter) {
-                context.registerBean(RateLimitWebFilter.class, () -> RateLimitWebFilter.of(engine));
+            if (ofFilter != null) {
+                context.registerBean(RateLimitWebFilter.class, () -> RateLimitWebFilter.of(ofFilter));
             }
         });
     }
@@ -205,6 +209,38 @@ class RateLimitedHandlerAdapterTest {
         api().mayEnd.tryEmitEmpty();
         assertThat(first.join().status()).isEqualTo(200);
         Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+    }
+
+    @Test
+    void concurrencyLimitOfAMethodThatIsAlsoForAnotherPathComesBack() {
+        start(withParallelElsewhere(byUser("everywhere").limiter(everywhere)), true);
+        api().mayEnd.tryEmitEmpty();
+
+        for (int i = 0; i < 3; i++) {
+            assertThat(server.get("/slow", ANN).status()).isEqualTo(200);
+            Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        }
+    }
+
+    @Test
+    void concurrencyLimitOfAMethodIsRefusedIfTheFilterIsOfAnotherEngine() {
+        RateLimitEngine another = engine(byUser("everywhere").limiter(everywhere).build());
+        start(withParallelElsewhere(byUser("unused").policy(few(1))), another);
+        api().mayEnd.tryEmitEmpty();
+
+        assertThat(server.get("/slow", ANN).status()).isEqualTo(500);
+        assertThat(api().calls).hasValue(0);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    private RateLimitEngine withParallelElsewhere(RateLimitRuleBuilder another) {
+        return engine(
+                another.build(),
+                byUser("parallel").path("/elsewhere").limiter(parallel).build(),
+                byUser("class").policy(few(1)).onlyWhereNamed().build(),
+                byUser("method").policy(few(1)).onlyWhereNamed().build(),
+                byUser("second").policy(few(1)).onlyWhereNamed().build(),
+                byUser("login").policy(few(1)).onlyWhereNamed().build());
     }
 
     @Test
