@@ -9,7 +9,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -171,10 +170,13 @@ final class Admission {
         owed = more;
     }
 
+    /** Begins at once, and goes on if whoever waits for it is cancelled: nobody else could give back what was taken out. */
     private static Mono<Void> giveBack(List<Grant> grants) {
-        return grants.isEmpty()
-                ? Mono.empty()
-                : Flux.fromIterable(grants).concatMap(Grant::giveBack).then();
+        if (grants.isEmpty()) {
+            return Mono.empty();
+        }
+        List<Mono<Void>> all = grants.stream().map(Grant::giveBack).toList();
+        return Mono.fromFuture(Mono.whenDelayError(all).toFuture(), true);
     }
 
     /** Gives back what does not count, now that the status is known. */

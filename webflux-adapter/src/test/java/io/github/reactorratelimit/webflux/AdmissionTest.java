@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
+import io.github.reactorratelimit.webflux.testing.SlowRefunds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -105,6 +106,77 @@ class AdmissionTest {
 
         assertThat(left(early, "ann")).isEqualTo(10);
         assertThat(handled).hasValue(0);
+    }
+
+    /** Two that refund late: neither may be lost, and none waits for the other. */
+    private RateLimitEngine withSlowRefunds(Sinks.Empty<Void> first, RateLimiter another, RateLimitRule denying) {
+        return engine(
+                byUser("early")
+                        .limiter(SlowRefunds.of(early, first.asMono()))
+                        .onFailure(FailureAction.ALLOW)
+                        .build(),
+                byUser("another")
+                        .limiter(another)
+                        .onFailure(FailureAction.ALLOW)
+                        .build(),
+                denying);
+    }
+
+    @Test
+    void clientThatLeavesWhileADenialIsGivenBackLosesNothing() {
+        late.tryAcquire("ann").block();
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimiter another = RateLimiter.of(few(10));
+        Disposable request = both(withSlowRefunds(
+                        mayRefund,
+                        another,
+                        byUser("late").limiter(late).afterAuthentication().build()))
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+        assertThat(left(another, "ann")).as("does not wait for the slow one").isEqualTo(10);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+        assertThat(left(another, "ann")).isEqualTo(10);
+        assertThat(handled).hasValue(0);
+    }
+
+    @Test
+    void clientThatLeavesWhileAnErrorIsGivenBackLosesNothing() {
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimitRule failing = RateLimitRule.named("late")
+                .key(request -> Mono.error(new IllegalStateException("no user")))
+                .limiter(late)
+                .afterAuthentication()
+                .build();
+        Disposable request = both(withSlowRefunds(mayRefund, RateLimiter.of(few(10)), failing))
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+    }
+
+    @Test
+    void clientThatLeavesWhileItsOutcomeIsSettledLosesNothing() {
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimitEngine engine = engine(byUser("early")
+                .limiter(SlowRefunds.of(early, mayRefund.asMono()))
+                .countOnly(StatusSet.parse("401"))
+                .build());
+        Disposable request = RateLimitWebFilter.of(engine)
+                .filter(exchange, chain -> chain.getResponse().setComplete())
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
     }
 
     @Test
