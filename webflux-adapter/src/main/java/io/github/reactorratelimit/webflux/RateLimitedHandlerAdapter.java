@@ -64,9 +64,9 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     }
 
     /**
-     * Makes sure that all rules exist which these methods name.
+     * Makes sure that all rules exist which these methods name, and that whoever is annotated names one.
      *
-     * @throws IllegalArgumentException if one does not, naming it and the method
+     * @throws IllegalArgumentException if not, naming the rule and the method
      */
     public void check(Iterable<HandlerMethod> methods) {
         methods.forEach(this::rulesOf);

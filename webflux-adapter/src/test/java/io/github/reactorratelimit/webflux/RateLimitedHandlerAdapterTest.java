@@ -12,6 +12,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +22,7 @@ import org.springframework.web.bind.annotation.CrossOrigin;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.method.HandlerMethod;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
 import reactor.core.publisher.Mono;
@@ -73,6 +75,11 @@ class RateLimitedHandlerAdapterTest {
         Mono<String> free() {
             return Mono.just("free");
         }
+    }
+
+    static class Unnamed {
+        @RateLimited({})
+        public void unnamed() {}
     }
 
     private final RateLimiter method = RateLimiter.of(few(2));
@@ -224,7 +231,8 @@ class RateLimitedHandlerAdapterTest {
 
     @Test
     void concurrencyLimitOfAMethodIsRefusedIfTheFilterIsOfAnotherEngine() {
-        RateLimitEngine another = engine(byUser("everywhere").limiter(everywhere).build());
+        RateLimitEngine another =
+                engine(byUser("everywhere").limiter(everywhere).build());
         start(withParallelElsewhere(byUser("unused").policy(few(1))), another);
         api().mayEnd.tryEmitEmpty();
 
@@ -250,6 +258,18 @@ class RateLimitedHandlerAdapterTest {
         assertThat(server.get("/slow", ANN).status()).isEqualTo(500);
         assertThat(api().calls).hasValue(0);
         assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    @Test
+    void annotationWithoutANameIsFoundWhenTheApplicationStarts() throws Exception {
+        RateLimitEngine engine = engine(byUser("class").policy(few(1)).build());
+        RateLimitedHandlerAdapter adapter = new RateLimitedHandlerAdapter(engine, RequestMappingHandlerAdapter::new);
+        HandlerMethod unnamed = new HandlerMethod(new Unnamed(), "unnamed");
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> adapter.check(List.of(unnamed)))
+                .withMessageMatching(
+                        "@RateLimited of .*Unnamed#unnamed.*: no rate limit rule is named; there are \\[class]");
     }
 
     @Test
