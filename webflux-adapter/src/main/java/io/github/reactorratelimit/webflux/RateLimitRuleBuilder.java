@@ -126,7 +126,8 @@ public final class RateLimitRuleBuilder {
     }
 
     /**
-     * Permits of each request; 1 unless given.
+     * Permits of each request; 1 unless given. More than the limit ever gives at once are refused when the rule is built, also if
+     * single keys have a larger limit; {@code cost(exchange -> permits)} is not checked.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -205,9 +206,22 @@ public final class RateLimitRuleBuilder {
                     !(mode instanceof RateLimitMode.DelayAbove),
                     "has a ConcurrencyLimit: a softer limit needs a rule of its own");
         }
+        checkCost(ruling, "limit");
+        if (mode instanceof RateLimitMode.DelayAbove above) {
+            checkCost(above.soft().policy(), "softer limit");
+        }
         RateLimiter decides =
                 limiter == null ? RateLimiter.builder(ruling).name(name).build() : limiter;
         return new RateLimitRule(this, Objects.requireNonNull(key), decides);
+    }
+
+    private void checkCost(RateLimitPolicy ruling, String what) {
+        if (cost instanceof FixedCost fixed) {
+            check(
+                    fixed.permits() <= ruling.capacity(),
+                    "costs " + fixed.permits() + " permits, and its " + what + " never gives more than "
+                            + ruling.capacity() + " at once");
+        }
     }
 
     private void check(boolean condition, String otherwise) {
