@@ -9,7 +9,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -28,6 +27,9 @@ import reactor.core.publisher.Mono;
 final class Admission {
 
     private static final String ATTRIBUTE = Admission.class.getName();
+
+    /** Set while a filter waits for the end of the request; apart from the admission, which may be replaced meanwhile. */
+    private static final String ENDS_IN_FILTER = ATTRIBUTE + ".endsInFilter";
 
     private final AtomicReference<State> state = new AtomicReference<>(State.PASSED);
 
@@ -66,8 +68,21 @@ final class Admission {
         return again;
     }
 
-    static boolean isKnown(ServerWebExchange exchange) {
-        return exchange.getAttributes().containsKey(ATTRIBUTE);
+    /** Whether the caller is the one that has to {@linkplain #endInFilter end} the request; false if another filter has. */
+    static boolean beginInFilter(ServerWebExchange exchange) {
+        return exchange.getAttributes().putIfAbsent(ENDS_IN_FILTER, true) == null;
+    }
+
+    /** Whether what the request holds goes back when its response has been sent. */
+    static boolean endsInFilter(ServerWebExchange exchange) {
+        return exchange.getAttributes().containsKey(ENDS_IN_FILTER);
+    }
+
+    static Mono<Void> endInFilter(ServerWebExchange exchange) {
+        return Mono.defer(() -> {
+            exchange.getAttributes().remove(ENDS_IN_FILTER);
+            return end(exchange);
+        });
     }
 
     /** The request has ended: what it held while it ran goes back. */
@@ -155,10 +170,13 @@ final class Admission {
         owed = more;
     }
 
+    /** Begins at once, and goes on if whoever waits for it is cancelled: nobody else could give back what was taken out. */
     private static Mono<Void> giveBack(List<Grant> grants) {
-        return grants.isEmpty()
-                ? Mono.empty()
-                : Flux.fromIterable(grants).concatMap(Grant::giveBack).then();
+        if (grants.isEmpty()) {
+            return Mono.empty();
+        }
+        List<Mono<Void>> all = grants.stream().map(Grant::giveBack).toList();
+        return Mono.fromFuture(Mono.whenDelayError(all).toFuture(), true);
     }
 
     /** Gives back what does not count, now that the status is known. */

@@ -20,7 +20,8 @@ record Grant(
 
     /** Gives it back; never fails: what could not be given back the limiter has counted, and it stays spent. */
     Mono<Void> giveBack() {
-        return (lease == null ? limiter.refund(decision) : lease.release()).onErrorComplete();
+        return Mono.defer(() -> lease == null ? limiter.refund(decision) : lease.release())
+                .onErrorComplete();
     }
 
     /** Whether clients are told about it: of two limiters of a rule, only about the one that would deny. */

@@ -18,7 +18,9 @@ final class PathMatch {
     private final List<PathPattern> patterns;
 
     PathMatch(List<String> patterns, PathPatternParser parser) {
-        this.patterns = patterns.stream().map(parser::parse).toList();
+        this.patterns = patterns.stream()
+                .map(pattern -> parser.parse(parser.initFullPathPattern(pattern)))
+                .toList();
     }
 
     boolean matches(PathContainer path) {

@@ -82,12 +82,15 @@ public final class RateLimitEngine {
     /**
      * The rules of these names.
      *
-     * @throws IllegalArgumentException if there is none of one of these names
+     * @throws IllegalArgumentException if there is no name, or no rule of one of these names
      */
     List<RateLimitRule> named(List<String> names) {
+        Set<String> known = new TreeSet<>(rules.keySet());
+        if (names.isEmpty()) {
+            throw new IllegalArgumentException("no rate limit rule is named; there are " + known);
+        }
         List<RateLimitRule> found = new ArrayList<>();
         for (String name : names) {
-            Set<String> known = new TreeSet<>(rules.keySet());
             found.add(rule(name)
                     .orElseThrow(() -> new IllegalArgumentException(
                             "there is no rate limit rule '" + name + "'; there are " + known)));
@@ -111,9 +114,9 @@ public final class RateLimitEngine {
         return matching;
     }
 
-    /** Whether a handler may need to hold something until its response has been sent. */
-    boolean hasNamedConcurrency() {
-        return rules.values().stream().anyMatch(rule -> rule.onlyWhereNamed() && rule.isConcurrency());
+    /** Whether a request may hold something until its response has been sent: a handler may name any rule. */
+    boolean hasConcurrency() {
+        return rules.values().stream().anyMatch(RateLimitRule::isConcurrency);
     }
 
     /**

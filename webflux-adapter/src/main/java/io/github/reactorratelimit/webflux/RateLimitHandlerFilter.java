@@ -41,7 +41,7 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
     /**
      * Applies the rules of these names.
      *
-     * @throws IllegalArgumentException if there is none of one of these names
+     * @throws IllegalArgumentException if there is no name, or no rule of one of these names
      */
     public static RateLimitHandlerFilter of(RateLimitEngine engine, String... ruleNames) {
         return new RateLimitHandlerFilter(engine, engine.named(List.of(ruleNames)));

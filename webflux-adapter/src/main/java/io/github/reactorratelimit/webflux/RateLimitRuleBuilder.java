@@ -46,7 +46,7 @@ public final class RateLimitRuleBuilder {
 
     /**
      * Only requests whose path matches one of these patterns, in the syntax of the application's own mappings: {@code
-     * /api/**}, {@code /users/{id}}. They are read by the parser of the engine, and match what the application's handlers would match, and in
+     * /api/**}, {@code /users/{id}}; the first slash may be left out, as in a mapping. They are read by the parser of the engine, and match what the application's handlers would match, and in
      * addition paths that differ in slashes or dot segments only.
      *
      * @throws org.springframework.web.util.pattern.PatternParseException if one is no pattern
@@ -126,7 +126,8 @@ public final class RateLimitRuleBuilder {
     }
 
     /**
-     * Permits of each request; 1 unless given.
+     * Permits of each request; 1 unless given. More than the limit ever gives at once are refused when the rule is built, also if
+     * single keys have a larger limit; {@code cost(exchange -> permits)} is not checked.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -205,9 +206,22 @@ public final class RateLimitRuleBuilder {
                     !(mode instanceof RateLimitMode.DelayAbove),
                     "has a ConcurrencyLimit: a softer limit needs a rule of its own");
         }
+        checkCost(ruling, "limit");
+        if (mode instanceof RateLimitMode.DelayAbove above) {
+            checkCost(above.soft().policy(), "softer limit");
+        }
         RateLimiter decides =
                 limiter == null ? RateLimiter.builder(ruling).name(name).build() : limiter;
         return new RateLimitRule(this, Objects.requireNonNull(key), decides);
+    }
+
+    private void checkCost(RateLimitPolicy ruling, String what) {
+        if (cost instanceof FixedCost fixed) {
+            check(
+                    fixed.permits() <= ruling.capacity(),
+                    "costs " + fixed.permits() + " permits, and its " + what + " never gives more than "
+                            + ruling.capacity() + " at once");
+        }
     }
 
     private void check(boolean condition, String otherwise) {

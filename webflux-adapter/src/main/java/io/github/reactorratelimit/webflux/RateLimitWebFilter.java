@@ -26,13 +26,13 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     private final RateLimitEngine engine;
     private final boolean authenticated;
-    private final boolean holdsForHandlers;
+    private final boolean mayHold;
     private final int order;
 
     private RateLimitWebFilter(RateLimitEngine engine, boolean authenticated, int order) {
         this.engine = Objects.requireNonNull(engine, "engine");
         this.authenticated = authenticated;
-        this.holdsForHandlers = !authenticated && engine.hasNamedConcurrency();
+        this.mayHold = engine.hasConcurrency();
         this.order = order;
     }
 
@@ -66,19 +66,18 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
                 ? chain.filter(exchange)
                 : engine.admit(exchange, rules)
                         .flatMap(verdict -> verdict.passes() ? chain.filter(exchange) : verdict.answer());
-        boolean holds = holdsForHandlers || rules.stream().anyMatch(RateLimitRule::isConcurrency);
-        return holds ? releasingAtTheEnd(exchange, guarded) : guarded;
+        return mayHold ? releasingAtTheEnd(exchange, guarded) : guarded;
     }
 
+    /** Only the outermost filter releases: a request that is tried again behind it still holds what that one took. */
     private static Mono<Void> releasingAtTheEnd(ServerWebExchange exchange, Mono<Void> guarded) {
-        return Mono.usingWhen(
-                Mono.fromSupplier(() -> {
-                    Admission.of(exchange);
-                    return exchange;
-                }),
-                held -> guarded,
-                Admission::end,
-                (held, error) -> Admission.end(held),
-                Admission::end);
+        return Mono.defer(() -> Admission.beginInFilter(exchange)
+                ? Mono.usingWhen(
+                        Mono.just(exchange),
+                        held -> guarded,
+                        Admission::endInFilter,
+                        (held, error) -> Admission.endInFilter(held),
+                        Admission::endInFilter)
+                : guarded);
     }
 }

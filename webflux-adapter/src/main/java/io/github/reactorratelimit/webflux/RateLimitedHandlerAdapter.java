@@ -64,9 +64,9 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     }
 
     /**
-     * Makes sure that all rules exist which these methods name.
+     * Makes sure that all rules exist which these methods name, and that whoever is annotated names one.
      *
-     * @throws IllegalArgumentException if one does not, naming it and the method
+     * @throws IllegalArgumentException if not, naming the rule and the method
      */
     public void check(Iterable<HandlerMethod> methods) {
         methods.forEach(this::rulesOf);
@@ -96,7 +96,7 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
 
     /** A handler's work ends before its response is sent; only the filter knows when that has ended. */
     private static void requireFilterForConcurrency(ServerWebExchange exchange, List<RateLimitRule> asked) {
-        if (!Admission.isKnown(exchange) && asked.stream().anyMatch(RateLimitRule::isConcurrency)) {
+        if (!Admission.endsInFilter(exchange) && asked.stream().anyMatch(RateLimitRule::isConcurrency)) {
             throw new IllegalStateException("a rule with a ConcurrencyLimit needs a RateLimitWebFilter of the same"
                     + " engine in the application: it gives the permits back when the response has been sent");
         }

@@ -17,15 +17,12 @@ public interface RequestCost {
     long permits(ServerWebExchange exchange);
 
     /**
-     * The same for every request.
+     * The same for every request. A rule whose limit never gives as much at once is refused when it is built.
      *
      * @throws IllegalArgumentException if it is below 1
      */
     static RequestCost fixed(long permits) {
-        if (permits < 1) {
-            throw new IllegalArgumentException("cost must be positive, was " + permits);
-        }
-        return exchange -> permits;
+        return new FixedCost(permits);
     }
 
     /**

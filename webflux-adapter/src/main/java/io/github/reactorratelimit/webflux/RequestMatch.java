@@ -22,7 +22,8 @@ record RequestMatch(List<String> paths, Set<HttpMethod> methods, Predicate<Serve
     static final RequestMatch ALL = new RequestMatch(List.of(), Set.of(), exchange -> true);
 
     RequestMatch withPaths(List<String> patterns) {
-        patterns.forEach(PathPatternParser.defaultInstance::parse);
+        PathPatternParser parser = PathPatternParser.defaultInstance;
+        patterns.forEach(pattern -> parser.parse(parser.initFullPathPattern(pattern)));
         return new RequestMatch(concat(paths, patterns), methods, condition);
     }
 

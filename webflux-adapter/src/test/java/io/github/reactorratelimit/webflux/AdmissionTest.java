@@ -8,8 +8,12 @@ import static java.time.Duration.ofDays;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
+import io.github.reactorratelimit.webflux.testing.SlowRefunds;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -104,6 +108,77 @@ class AdmissionTest {
         assertThat(handled).hasValue(0);
     }
 
+    /** Two that refund late: neither may be lost, and none waits for the other. */
+    private RateLimitEngine withSlowRefunds(Sinks.Empty<Void> first, RateLimiter another, RateLimitRule denying) {
+        return engine(
+                byUser("early")
+                        .limiter(SlowRefunds.of(early, first.asMono()))
+                        .onFailure(FailureAction.ALLOW)
+                        .build(),
+                byUser("another")
+                        .limiter(another)
+                        .onFailure(FailureAction.ALLOW)
+                        .build(),
+                denying);
+    }
+
+    @Test
+    void clientThatLeavesWhileADenialIsGivenBackLosesNothing() {
+        late.tryAcquire("ann").block();
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimiter another = RateLimiter.of(few(10));
+        Disposable request = both(withSlowRefunds(
+                        mayRefund,
+                        another,
+                        byUser("late").limiter(late).afterAuthentication().build()))
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+        assertThat(left(another, "ann")).as("does not wait for the slow one").isEqualTo(10);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+        assertThat(left(another, "ann")).isEqualTo(10);
+        assertThat(handled).hasValue(0);
+    }
+
+    @Test
+    void clientThatLeavesWhileAnErrorIsGivenBackLosesNothing() {
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimitRule failing = RateLimitRule.named("late")
+                .key(request -> Mono.error(new IllegalStateException("no user")))
+                .limiter(late)
+                .afterAuthentication()
+                .build();
+        Disposable request = both(withSlowRefunds(mayRefund, RateLimiter.of(few(10)), failing))
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+    }
+
+    @Test
+    void clientThatLeavesWhileItsOutcomeIsSettledLosesNothing() {
+        Sinks.Empty<Void> mayRefund = Sinks.empty();
+        RateLimitEngine engine = engine(byUser("early")
+                .limiter(SlowRefunds.of(early, mayRefund.asMono()))
+                .countOnly(StatusSet.parse("401"))
+                .build());
+        Disposable request = RateLimitWebFilter.of(engine)
+                .filter(exchange, chain -> chain.getResponse().setComplete())
+                .subscribe();
+        assertThat(left(early, "ann")).isEqualTo(9);
+
+        request.dispose();
+        mayRefund.tryEmitEmpty();
+
+        assertThat(left(early, "ann")).isEqualTo(10);
+    }
+
     @Test
     void clientThatLeavesWhileTheHandlerRunsHasSpentItsPermits() {
         RateLimitEngine engine = engine(byUser("early").limiter(early).build());
@@ -159,6 +234,45 @@ class AdmissionTest {
         assertThat(handled).hasValue(1);
         assertThat(left(late, "ann")).isZero();
         assertThat(left(early, "ann")).isEqualTo(9);
+    }
+
+    @Test
+    void requestThatIsTriedAgainBehindTheFirstFilterStillHoldsWhatTheFirstTook() {
+        RateLimiter parallel = RateLimiter.of(ConcurrencyLimit.of(1));
+        RateLimitEngine engine = engine(
+                byUser("parallel").limiter(parallel).build(),
+                byUser("late").limiter(late).afterAuthentication().build());
+        List<Long> leftInHandler = new ArrayList<>();
+        WebFilterChain failing = request -> Mono.fromRunnable(() -> {
+            leftInHandler.add(left(parallel, "ann"));
+            throw new IllegalStateException("try again");
+        });
+        WebFilterChain second = then(RateLimitWebFilter.afterAuthentication(engine), failing);
+
+        StepVerifier.create(RateLimitWebFilter.of(engine)
+                        .filter(exchange, request -> second.filter(request).retry(1)))
+                .verifyErrorMessage("try again");
+
+        assertThat(leftInHandler).containsExactly(0L, 0L);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    @Test
+    void requestThatIsTriedAgainBeforeTheFilterHoldsAPermitAgainAndGivesItBack() {
+        RateLimiter parallel = RateLimiter.of(ConcurrencyLimit.of(1));
+        RateLimitEngine engine = engine(byUser("parallel").limiter(parallel).build());
+        List<Long> leftInHandler = new ArrayList<>();
+        WebFilterChain failing = request -> Mono.fromRunnable(() -> {
+            leftInHandler.add(left(parallel, "ann"));
+            throw new IllegalStateException("try again");
+        });
+
+        StepVerifier.create(Mono.defer(() -> RateLimitWebFilter.of(engine).filter(exchange, failing))
+                        .retry(1))
+                .verifyErrorMessage("try again");
+
+        assertThat(leftInHandler).containsExactly(0L, 0L);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
     }
 
     @Test

@@ -126,6 +126,13 @@ class RateLimitHandlerFilterTest {
     }
 
     @Test
+    void noNameIsRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> RateLimitHandlerFilter.of(engine))
+                .withMessage("no rate limit rule is named; there are [everywhere, parallel, reports]");
+    }
+
+    @Test
     void nameWithoutARuleIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RateLimitHandlerFilter.of(engine, "report"))

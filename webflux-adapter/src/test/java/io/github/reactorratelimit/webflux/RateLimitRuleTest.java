@@ -77,6 +77,26 @@ class RateLimitRuleTest {
     }
 
     @Test
+    void fixedCostThatIsNeverThereIsRefused() {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> valid().cost(6).build())
+                .withMessage("rule 'api' costs 6 permits, and its limit never gives more than 5 at once");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> byUser("api")
+                        .limiter(RateLimiter.of(ConcurrencyLimit.of(1)))
+                        .cost(2)
+                        .build())
+                .withMessage("rule 'api' costs 2 permits, and its limit never gives more than 1 at once");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> valid().cost(3)
+                        .mode(RateLimitMode.delayAbove(RateLimiter.of(few(2)), ofSeconds(1)))
+                        .build())
+                .withMessage("rule 'api' costs 3 permits, and its softer limit never gives more than 2 at once");
+        assertThat(valid().cost(5).build().cost().permits(get("/"))).isEqualTo(5);
+        assertThat(valid().cost(exchange -> 6).build().cost().permits(get("/"))).isEqualTo(6);
+    }
+
+    @Test
     void badValuesAreRefused() {
         assertThatIllegalArgumentException().isThrownBy(() -> RateLimitRule.named("café"));
         assertThatIllegalArgumentException()
@@ -106,6 +126,13 @@ class RateLimitRuleTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RateLimitEngine.builder().rules(List.of(rule, valid().build())))
                 .withMessage("there are two rate limit rules of the name 'api'");
+    }
+
+    @Test
+    void firstSlashOfAPatternMayBeLeftOutAsInAMapping() {
+        assertThat(matches(valid().path("login"), get("/login"))).isTrue();
+        assertThat(matches(valid().path("login/**"), get("/login/again"))).isTrue();
+        assertThat(matches(valid().path("login"), get("/logout"))).isFalse();
     }
 
     @Test

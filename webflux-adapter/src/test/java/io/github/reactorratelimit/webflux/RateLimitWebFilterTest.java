@@ -303,7 +303,7 @@ class RateLimitWebFilterTest {
 
     @Test
     void requestThatCostsMoreThanTheLimitEverGivesIsDeniedForGood() {
-        start(byUser("upload").policy(few(10)).cost(11).build());
+        start(byUser("upload").policy(few(10)).cost(exchange -> 11).build());
 
         RawResponse denied = server.get("/hello", ANN);
 

@@ -12,6 +12,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -21,6 +22,7 @@ import org.springframework.web.bind.annotation.CrossOrigin;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.method.HandlerMethod;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
 import reactor.core.publisher.Mono;
@@ -75,6 +77,11 @@ class RateLimitedHandlerAdapterTest {
         }
     }
 
+    static class Unnamed {
+        @RateLimited({})
+        public void unnamed() {}
+    }
+
     private final RateLimiter method = RateLimiter.of(few(2));
     private final RateLimiter second = RateLimiter.of(few(5));
     private final RateLimiter login = RateLimiter.of(few(2));
@@ -96,6 +103,10 @@ class RateLimitedHandlerAdapterTest {
     }
 
     private void start(RateLimitEngine engine, boolean withFilter) {
+        start(engine, withFilter ? engine : null);
+    }
+
+    private void start(RateLimitEngine engine, RateLimitEngine ofFilter) {
         server = TestServer.start(context -> {
             context.registerBean(Api.class);
             context.registerBean(Free.class);
@@ -103,8 +114,8 @@ class RateLimitedHandlerAdapterTest {
                     RateLimitedHandlerAdapter.class,
                     () -> new RateLimitedHandlerAdapter(
                             engine, () -> context.getBean(RequestMappingHandlerAdapter.class)));
-            if (withFilter) {
-                context.registerBean(RateLimitWebFilter.class, () -> RateLimitWebFilter.of(engine));
+            if (ofFilter != null) {
+                context.registerBean(RateLimitWebFilter.class, () -> RateLimitWebFilter.of(ofFilter));
             }
         });
     }
@@ -208,12 +219,57 @@ class RateLimitedHandlerAdapterTest {
     }
 
     @Test
+    void concurrencyLimitOfAMethodThatIsAlsoForAnotherPathComesBack() {
+        start(withParallelElsewhere(byUser("everywhere").limiter(everywhere)), true);
+        api().mayEnd.tryEmitEmpty();
+
+        for (int i = 0; i < 3; i++) {
+            assertThat(server.get("/slow", ANN).status()).isEqualTo(200);
+            Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        }
+    }
+
+    @Test
+    void concurrencyLimitOfAMethodIsRefusedIfTheFilterIsOfAnotherEngine() {
+        RateLimitEngine another =
+                engine(byUser("everywhere").limiter(everywhere).build());
+        start(withParallelElsewhere(byUser("unused").policy(few(1))), another);
+        api().mayEnd.tryEmitEmpty();
+
+        assertThat(server.get("/slow", ANN).status()).isEqualTo(500);
+        assertThat(api().calls).hasValue(0);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    private RateLimitEngine withParallelElsewhere(RateLimitRuleBuilder another) {
+        return engine(
+                another.build(),
+                byUser("parallel").path("/elsewhere").limiter(parallel).build(),
+                byUser("class").policy(few(1)).onlyWhereNamed().build(),
+                byUser("method").policy(few(1)).onlyWhereNamed().build(),
+                byUser("second").policy(few(1)).onlyWhereNamed().build(),
+                byUser("login").policy(few(1)).onlyWhereNamed().build());
+    }
+
+    @Test
     void concurrencyLimitOfAMethodIsRefusedWithoutAFilter() {
         start(engineOfAll(), false);
 
         assertThat(server.get("/slow", ANN).status()).isEqualTo(500);
         assertThat(api().calls).hasValue(0);
         assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    @Test
+    void annotationWithoutANameIsFoundWhenTheApplicationStarts() throws Exception {
+        RateLimitEngine engine = engine(byUser("class").policy(few(1)).build());
+        RateLimitedHandlerAdapter adapter = new RateLimitedHandlerAdapter(engine, RequestMappingHandlerAdapter::new);
+        HandlerMethod unnamed = new HandlerMethod(new Unnamed(), "unnamed");
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> adapter.check(List.of(unnamed)))
+                .withMessageMatching(
+                        "@RateLimited of .*Unnamed#unnamed.*: no rate limit rule is named; there are \\[class]");
     }
 
     @Test

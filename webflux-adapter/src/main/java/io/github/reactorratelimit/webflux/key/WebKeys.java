@@ -151,9 +151,10 @@ public final class WebKeys {
         return found(exchange -> PathVariables.ofHandler(exchange, name).map(WebKeys::keyOfPathVariable));
     }
 
-    /** A variable of the path as a pattern finds it, with WebFlux's default parser. */
+    /** A variable of the path as a pattern finds it, with WebFlux's default parser; its first slash may be left out, as in a mapping. */
     public static WebKey pathVariable(String pattern, String name) {
-        return pathVariable(PathPatternParser.defaultInstance.parse(pattern), name);
+        PathPatternParser parser = PathPatternParser.defaultInstance;
+        return pathVariable(parser.parse(parser.initFullPathPattern(pattern)), name);
     }
 
     /**

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.buffer.CloseableDataBuffer;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.web.reactive.socket.CloseStatus;
@@ -30,6 +31,10 @@ final class LimitedConnection {
     LimitedConnection(WebSocketSession session, String key) {
         this.session = session;
         this.key = key;
+    }
+
+    static Mono<Void> refuseForNow(WebSocketSession session) {
+        return session.close(CloseStatus.SERVICE_OVERLOAD);
     }
 
     static Mono<Void> refuse(WebSocketSession session) {
@@ -101,12 +106,15 @@ final class LimitedConnection {
 
     /**
      * A message outlives the call that delivers it while the store is asked or the message waits, but its buffer belongs to the
-     * server, which takes it back after the call.
+     * server, which takes it back after the call; or, if it is closeable, when it is told to.
      */
     private static WebSocketMessage copied(WebSocketMessage message) {
         DataBuffer payload = message.getPayload();
         ByteBuffer copy = ByteBuffer.allocate(payload.readableByteCount());
         payload.toByteBuffer(copy);
+        if (payload instanceof CloseableDataBuffer closeable) {
+            closeable.close();
+        }
         return new WebSocketMessage(message.getType(), DefaultDataBufferFactory.sharedInstance.wrap(copy));
     }
 }

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.webflux.websocket;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.reactive.socket.WebSocketHandler;
@@ -24,9 +24,12 @@ import reactor.core.publisher.Mono;
  * }</pre>
  *
  * <p>A connection that is one too many, or has no key, is accepted and closed at once with status 1008: a browser tells its
- * page about that, while it hides the status of a refused handshake. All connections of a key share one limit of messages.
+ * page about that, while it hides the status of a refused handshake. One whose key does not come within 5 seconds is closed with
+ * status 1013. All connections of a key share one limit of messages.
  */
 public final class WebSocketLimits {
+
+    private static final Duration KEY_TIMEOUT = Duration.ofSeconds(5);
 
     private final @Nullable RateLimiter connections;
     private final @Nullable RateLimiter messages;
@@ -74,10 +77,8 @@ public final class WebSocketLimits {
     public WebSocketService limit(WebSocketService service, WebKey key) {
         Objects.requireNonNull(service, "service");
         Objects.requireNonNull(key, "key");
-        return (exchange, handler) -> key.resolve(exchange)
-                .map(Optional::of)
-                .defaultIfEmpty(Optional.empty())
-                .flatMap(found -> service.handleRequest(exchange, limit(handler, session -> Mono.justOrEmpty(found))));
+        return (exchange, handler) -> limited(handler, key.resolve(exchange))
+                .flatMap(limited -> service.handleRequest(exchange, like(handler, limited)));
     }
 
     /**
@@ -88,6 +89,19 @@ public final class WebSocketLimits {
     public WebSocketHandler limit(WebSocketHandler handler, Function<WebSocketSession, Mono<String>> key) {
         Objects.requireNonNull(handler, "handler");
         Objects.requireNonNull(key, "key");
+        return like(
+                handler, session -> limited(handler, key.apply(session)).flatMap(limited -> limited.handle(session)));
+    }
+
+    /** What handles a connection, once its key is known, missing or too late. */
+    private Mono<WebSocketHandler> limited(WebSocketHandler handler, Mono<String> key) {
+        return key.<WebSocketHandler>map(name ->
+                        session -> new LimitedConnection(session, name).handle(handler, connections, messages, excess))
+                .defaultIfEmpty(LimitedConnection::refuse)
+                .timeout(KEY_TIMEOUT, Mono.just(LimitedConnection::refuseForNow));
+    }
+
+    private static WebSocketHandler like(WebSocketHandler handler, WebSocketHandler limited) {
         return new WebSocketHandler() {
             @Override
             public List<String> getSubProtocols() {
@@ -96,12 +110,7 @@ public final class WebSocketLimits {
 
             @Override
             public Mono<Void> handle(WebSocketSession session) {
-                return key.apply(session)
-                        .map(Optional::of)
-                        .defaultIfEmpty(Optional.empty())
-                        .flatMap(found -> found.map(name -> new LimitedConnection(session, name)
-                                        .handle(handler, connections, messages, excess))
-                                .orElseGet(() -> LimitedConnection.refuse(session)));
+                return limited.handle(session);
             }
         };
     }

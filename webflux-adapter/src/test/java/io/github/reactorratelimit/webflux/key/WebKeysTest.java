@@ -322,6 +322,12 @@ class WebKeysTest {
     }
 
     @Test
+    void firstSlashOfAPatternMayBeLeftOutAsInAMapping() {
+        assertThat(key(WebKeys.pathVariable("users/{id}", "id"), get("/users/alice")))
+                .contains("path:alice");
+    }
+
+    @Test
     void patternWithoutTheVariableIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WebKeys.pathVariable("/users/{identity}", "id"))

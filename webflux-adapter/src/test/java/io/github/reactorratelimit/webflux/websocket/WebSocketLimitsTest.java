@@ -366,6 +366,13 @@ class WebSocketLimitsTest {
     }
 
     @Test
+    void connectionWhoseKeyDoesNotComeIsClosed() throws Exception {
+        serve(WebSocketLimits.none().limit(service(), exchange -> Mono.never()), this::echo);
+        assertThat(connect().closeCode()).isEqualTo(CloseStatus.SERVICE_OVERLOAD.getCode());
+        assertThat(received).isEmpty();
+    }
+
+    @Test
     void limitersOfTheWrongKindAreRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> WebSocketLimits.none().withConnections(threeMessages()))
