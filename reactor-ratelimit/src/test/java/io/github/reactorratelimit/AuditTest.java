@@ -290,7 +290,7 @@ class AuditTest {
     }
 
     /** A store whose resets fail, though they happen. */
-    private static final class Unsure extends WrappedState {
+    private static final class Unsure extends PassingState {
 
         Unsure(LimiterState live) {
             super(live);
@@ -300,29 +300,6 @@ class AuditTest {
         public Mono<Void> reset(String key, RateLimitPolicy policy) {
             return live.reset(key, policy).then(Mono.error(new IllegalStateException("lost")));
         }
-
-        @Override
-        public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
-            return live.tryAcquireNow(key, policy, permits);
-        }
-
-        @Override
-        public Verdict decideNow(String key, RateLimitPolicy policy, long permits) {
-            return live.decideNow(key, policy, permits);
-        }
-
-        @Override
-        public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-            return live.evaluate(key, policy, permits);
-        }
-
-        @Override
-        public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-            return live.await(key, policy, permits, maxWaitNanos);
-        }
-
-        @Override
-        void answeredTogether(JointState.Take take, Decision decision, boolean kept) {}
     }
 
     @Test
@@ -423,7 +400,7 @@ class AuditTest {
         assertThat(accuracy.snapshot().auditedDenials()).isZero();
     }
 
-    private static final class Shared extends WrappedState {
+    private static final class Shared extends PassingState {
 
         Shared(LimiterState live) {
             super(live);
@@ -433,24 +410,6 @@ class AuditTest {
         public boolean isShared() {
             return true;
         }
-
-        @Override
-        public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
-            return live.tryAcquireNow(key, policy, permits);
-        }
-
-        @Override
-        public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
-            return live.evaluate(key, policy, permits);
-        }
-
-        @Override
-        public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-            return live.await(key, policy, permits, maxWaitNanos);
-        }
-
-        @Override
-        void answeredTogether(JointState.Take take, Decision decision, boolean kept) {}
     }
 
     @Test
