@@ -2,12 +2,7 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.algorithm.Projection;
-import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.algorithm.Spending;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * or forgotten: then it says nothing any more. So it needs no care to be right, and may be lost at any
  * time, to the strict side: keys share a fixed number of cells, the last one wins, races are not settled.
  */
-final class PacedTable extends KeyTable {
+final class PacedTable extends WrappedTable {
 
     /** A few times what a garbage collection or a busy machine takes away at once. */
     static final long MOST_LATE_NANOS = 20_000_000;
@@ -46,11 +41,10 @@ final class PacedTable extends KeyTable {
      */
     private record Late(String key, long slot, long toldAt, long nextTicks) {}
 
-    private final KeyTable table;
     private final AtomicReferenceArray<@Nullable Late> cells = new AtomicReferenceArray<>(CELLS);
 
     private PacedTable(KeyTable table) {
-        this.table = table;
+        super(table);
     }
 
     /** The table with a beat to keep, or just the table if the policy has none. */
@@ -102,96 +96,5 @@ final class PacedTable extends KeyTable {
             return 0;
         }
         return table.tryDebit(key, at, permits);
-    }
-
-    @Override
-    long tryDebitUpTo(String key, long at, long permits, long most) {
-        return table.tryDebitUpTo(key, at, permits, most);
-    }
-
-    @Override
-    long attempt(String key, long at, long permits, long reserve) {
-        return table.attempt(key, at, permits, reserve);
-    }
-
-    @Override
-    long settle(String key, long at, long reserve, long back) {
-        return table.settle(key, at, reserve, back);
-    }
-
-    @Override
-    Reading debit(String key, long at, long permits) {
-        return table.debit(key, at, permits);
-    }
-
-    @Override
-    Reading read(String key, long now, long permits) {
-        return table.read(key, now, permits);
-    }
-
-    @Override
-    long waitTicks(String key, long at, long permits) {
-        return table.waitTicks(key, at, permits);
-    }
-
-    @Override
-    void refund(String key, LongSupplier clock, long debitedAt, long permits) {
-        table.refund(key, clock, debitedAt, permits);
-    }
-
-    @Override
-    long overdraw(String key, long now, long permits, long maxDebt) {
-        return table.overdraw(key, now, permits, maxDebt);
-    }
-
-    @Override
-    void reset(String key, LongSupplier clock) {
-        table.reset(key, clock);
-    }
-
-    @Override
-    Projection<?> projection(String key, long now) {
-        return table.projection(key, now);
-    }
-
-    @Override
-    int size() {
-        return table.size();
-    }
-
-    @Override
-    List<Spending> spent(String key, long at) {
-        return table.spent(key, at);
-    }
-
-    @Override
-    @Nullable
-    Inheritance inheritance() {
-        return table.inheritance();
-    }
-
-    @Override
-    void forEachKey(Consumer<String> action) {
-        table.forEachKey(action);
-    }
-
-    @Override
-    boolean isOverflowing() {
-        return table.isOverflowing();
-    }
-
-    @Override
-    boolean adopt(String key, long now) {
-        return table.adopt(key, now);
-    }
-
-    @Override
-    void inherit(@Nullable Inheritance inheritance) {
-        table.inherit(inheritance);
-    }
-
-    @Override
-    void freeze() {
-        table.freeze();
     }
 }

@@ -5,11 +5,8 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.algorithm.Spending;
-import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A table whose keys may become hot: threads that ask for one key take from {@linkplain HotKey stripes} of
@@ -61,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * all but H at the moment of opening; and a key that was left alone while it was hot has all but H at once, not
  * all, when it comes back, until it is closed.
  */
-final class StripedTable extends KeyTable {
+final class StripedTable extends WrappedTable {
 
     private static final int MIN_STRIPES = 2;
     private static final int MAX_STRIPES = 8;
@@ -78,7 +75,6 @@ final class StripedTable extends KeyTable {
     private static final long LOST_WITHIN_NANOS = 1_000_000;
     private static final long IDLE_NANOS = 10_000_000;
 
-    private final KeyTable table;
     private final LongSupplier clock;
     private final Consumer<String> cameBack;
     private final int stripes;
@@ -88,7 +84,7 @@ final class StripedTable extends KeyTable {
     private final BusyKeys busyKeys = new BusyKeys();
 
     StripedTable(KeyTable table, LongSupplier clock, Consumer<String> cameBack, int stripes, long batch) {
-        this.table = table;
+        super(table);
         this.clock = clock;
         this.cameBack = cameBack;
         this.stripes = stripes;
@@ -352,42 +348,6 @@ final class StripedTable extends KeyTable {
     @Override
     long settle(String key, long at, long reserve, long back) {
         throw new UnsupportedOperationException("the stripes' own step");
-    }
-
-    @Override
-    int size() {
-        return table.size();
-    }
-
-    @Override
-    List<Spending> spent(String key, long at) {
-        return table.spent(key, at);
-    }
-
-    @Override
-    @Nullable
-    Inheritance inheritance() {
-        return table.inheritance();
-    }
-
-    @Override
-    void forEachKey(Consumer<String> action) {
-        table.forEachKey(action);
-    }
-
-    @Override
-    boolean isOverflowing() {
-        return table.isOverflowing();
-    }
-
-    @Override
-    boolean adopt(String key, long now) {
-        return table.adopt(key, now);
-    }
-
-    @Override
-    void inherit(@Nullable Inheritance inheritance) {
-        table.inherit(inheritance);
     }
 
     @Override

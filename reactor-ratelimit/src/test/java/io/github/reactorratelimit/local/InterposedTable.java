@@ -1,25 +1,18 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.algorithm.Spending;
-import java.util.List;
-import java.util.function.Consumer;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** A table that lets something happen right before or after its next debit, or before it is settled, as another thread would. */
-final class InterposedTable extends KeyTable {
+final class InterposedTable extends WrappedTable {
 
     private static final Runnable NOTHING = () -> {};
 
-    private final KeyTable table;
     private Runnable before = NOTHING;
     private Runnable after = NOTHING;
     private Runnable beforeSettling = NOTHING;
 
     InterposedTable(KeyTable table) {
-        this.table = table;
+        super(table);
     }
 
     void beforeDebit(Runnable once) {
@@ -71,11 +64,6 @@ final class InterposedTable extends KeyTable {
     }
 
     @Override
-    long tryDebit(String key, long at, long permits) {
-        return table.tryDebit(key, at, permits);
-    }
-
-    @Override
     long tryDebitUpTo(String key, long at, long permits, long most) {
         interposeBefore();
         long times = table.tryDebitUpTo(key, at, permits, most);
@@ -89,71 +77,5 @@ final class InterposedTable extends KeyTable {
         beforeSettling = NOTHING;
         once.run();
         return table.settle(key, at, reserve, back);
-    }
-
-    @Override
-    Reading read(String key, long now, long permits) {
-        return table.read(key, now, permits);
-    }
-
-    @Override
-    long waitTicks(String key, long at, long permits) {
-        return table.waitTicks(key, at, permits);
-    }
-
-    @Override
-    void refund(String key, LongSupplier clock, long debitedAt, long permits) {
-        table.refund(key, clock, debitedAt, permits);
-    }
-
-    @Override
-    void reset(String key, LongSupplier clock) {
-        table.reset(key, clock);
-    }
-
-    @Override
-    Projection<?> projection(String key, long now) {
-        return table.projection(key, now);
-    }
-
-    @Override
-    int size() {
-        return table.size();
-    }
-
-    @Override
-    List<Spending> spent(String key, long at) {
-        return table.spent(key, at);
-    }
-
-    @Override
-    @Nullable
-    Inheritance inheritance() {
-        return table.inheritance();
-    }
-
-    @Override
-    void forEachKey(Consumer<String> action) {
-        table.forEachKey(action);
-    }
-
-    @Override
-    boolean isOverflowing() {
-        return table.isOverflowing();
-    }
-
-    @Override
-    boolean adopt(String key, long now) {
-        return table.adopt(key, now);
-    }
-
-    @Override
-    void inherit(@Nullable Inheritance inheritance) {
-        table.inherit(inheritance);
-    }
-
-    @Override
-    void freeze() {
-        table.freeze();
     }
 }
