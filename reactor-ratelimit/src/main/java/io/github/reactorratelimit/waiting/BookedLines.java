@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.waiting;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import java.time.Duration;
@@ -18,7 +17,8 @@ public final class BookedLines extends WaitingRoom<BookedLine> {
 
     /** Waits in line at {@code desk} for the permits of {@code key}. */
     public Mono<Decision> await(String key, BookingDesk desk, long permits, long maxWaitNanos) {
-        return new MonoAwait(this, new AtDesk(key, desk), permits, maxWaitNanos);
+        Place place = new DistantPlace<>(this, key, desk, (name, id) -> new BookedLine(this, id, name, desk));
+        return new MonoAwait(this, place, permits, maxWaitNanos);
     }
 
     /** The bookings of a key may have been moved, or become void. */
@@ -47,42 +47,6 @@ public final class BookedLines extends WaitingRoom<BookedLine> {
         BookedLine line = line(key);
         if (line != null) {
             line.exchange();
-        }
-    }
-
-    private final class AtDesk implements Place {
-
-        private final String key;
-        private final BookingDesk desk;
-
-        AtDesk(String key, BookingDesk desk) {
-            this.key = key;
-            this.desk = desk;
-        }
-
-        @Override
-        public void ask(Waiter waiter) {
-            if (isClosed()) {
-                waiter.failAtOnce(closedException());
-                return;
-            }
-            waiter.arriveAt(desk.now());
-            join(key, waiter, (name, id) -> new BookedLine(BookedLines.this, id, name, desk));
-        }
-
-        @Override
-        public void leave(Waiter waiter) {
-            BookedLines.this.leave(key, waiter);
-        }
-
-        @Override
-        public long now() {
-            return desk.now();
-        }
-
-        @Override
-        public void giveBack(Debit debit) {
-            desk.refund(debit);
         }
     }
 }

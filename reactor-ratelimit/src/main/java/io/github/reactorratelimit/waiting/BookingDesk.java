@@ -1,12 +1,11 @@
 package io.github.reactorratelimit.waiting;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** What a line stands in front of when the state of its key is elsewhere and can be debited for a time ahead. */
-public interface BookingDesk {
+public non-sealed interface BookingDesk extends DistantDesk {
 
     /**
      * The answer to a wish: a booking, or a decision where there is none.
@@ -27,18 +26,9 @@ public interface BookingDesk {
         }
     }
 
-    /** The time here, in nanoseconds of any origin. */
-    long now();
-
     /** Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. One answer or one error, on any thread. */
     Mono<Answer> book(long permits, long maxWaitNanos);
 
     /** Finds out what became of the bookings; completes when they tell it. */
     Mono<Void> refresh();
-
-    /** Gives back a debit that was handed over but not used. */
-    void refund(Debit debit);
-
-    /** A denial that nobody had to ask for; {@code retryAfterNanos} may be unknown. */
-    Decision deny(long permits, long retryAfterNanos);
 }

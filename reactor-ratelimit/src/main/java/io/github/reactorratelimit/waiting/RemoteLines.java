@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.waiting;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import reactor.core.publisher.Mono;
@@ -14,7 +13,8 @@ public final class RemoteLines extends WaitingRoom<RemoteLine> {
 
     /** Waits in line at {@code desk} for the permits of {@code key}. */
     public Mono<Decision> await(String key, RemoteDesk desk, long permits, long maxWaitNanos) {
-        return new MonoAwait(this, new AtDesk(key, desk), permits, maxWaitNanos);
+        Place place = new DistantPlace<>(this, key, desk, (name, id) -> new RemoteLine(this, id, name, desk));
+        return new MonoAwait(this, place, permits, maxWaitNanos);
     }
 
     /** Permits came back, or a pause changed: perhaps it is somebody's turn. */
@@ -36,41 +36,5 @@ public final class RemoteLines extends WaitingRoom<RemoteLine> {
     /** Any key may have changed: perhaps it is somebody's turn. */
     public void askAgainAll() {
         forEachLine(RemoteLine::askAgain);
-    }
-
-    private final class AtDesk implements Place {
-
-        private final String key;
-        private final RemoteDesk desk;
-
-        AtDesk(String key, RemoteDesk desk) {
-            this.key = key;
-            this.desk = desk;
-        }
-
-        @Override
-        public void ask(Waiter waiter) {
-            if (isClosed()) {
-                waiter.failAtOnce(closedException());
-                return;
-            }
-            waiter.arriveAt(desk.now());
-            join(key, waiter, (name, id) -> new RemoteLine(RemoteLines.this, id, name, desk));
-        }
-
-        @Override
-        public void leave(Waiter waiter) {
-            RemoteLines.this.leave(key, waiter);
-        }
-
-        @Override
-        public long now() {
-            return desk.now();
-        }
-
-        @Override
-        public void giveBack(Debit debit) {
-            desk.refund(debit);
-        }
     }
 }
