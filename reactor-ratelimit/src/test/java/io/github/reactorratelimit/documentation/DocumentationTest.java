@@ -68,7 +68,7 @@ class DocumentationTest {
         List<Snippet> blocks = snippets().stream()
                 .filter(block -> block.isJava() && !block.file().startsWith(NEEDS_SPRING))
                 .toList();
-        Map<Snippet, List<String>> errors = new SnippetCompiler(classes).errorsOf(blocks);
+        Map<Snippet, List<String>> errors = new SnippetCompiler(classes, "Prelude").errorsOf(blocks);
         return blocks.stream()
                 .map(block -> DynamicTest.dynamicTest(
                         block.toString(),
@@ -113,7 +113,7 @@ class DocumentationTest {
                 List.of("# Title", "", "- item", "  ```java", "  int one = 1;", "  int two = \"2\";", "  ```");
         List<Snippet> broken = Snippet.in("docs/broken.md", text);
 
-        Map<Snippet, List<String>> errors = new SnippetCompiler(classes).errorsOf(broken);
+        Map<Snippet, List<String>> errors = new SnippetCompiler(classes, "Prelude").errorsOf(broken);
 
         assertThat(errors).containsOnlyKeys(broken.get(0));
         assertThat(broken.get(0)).hasToString("docs/broken.md:5");
@@ -127,7 +127,7 @@ class DocumentationTest {
     /** The stream is endless: 20 pass at once, the others leave every 10 ms. */
     @Test
     void firstExampleOfTheReadmePacesItsStream() throws IOException {
-        SnippetCompiler compiler = new SnippetCompiler(classes);
+        SnippetCompiler compiler = new SnippetCompiler(classes, "Prelude");
         Snippet first = snippets().stream()
                 .filter(block -> block.file().equals("README.md") && block.isJava())
                 .findFirst()
@@ -150,7 +150,7 @@ class DocumentationTest {
 
     @TestFactory
     Stream<DynamicTest> testsInTheGuidesPass() throws IOException {
-        SnippetCompiler compiler = new SnippetCompiler(classes);
+        SnippetCompiler compiler = new SnippetCompiler(classes, "Prelude");
         return snippets().stream()
                 .filter(block -> block.isJava() && block.lines().contains("@Test"))
                 .map(block -> DynamicTest.dynamicTest(block.toString(), () -> compiler.runTests(block)));

@@ -13,13 +13,13 @@ import java.util.stream.Collectors;
  * @param language what the fence says
  * @param lines its text
  */
-record Snippet(String file, int firstLine, String language, List<String> lines) {
+public record Snippet(String file, int firstLine, String language, List<String> lines) {
 
     private static final Pattern TYPE = Pattern.compile("^((public|final|abstract) )*(class|interface|record|enum) .*");
     private static final Pattern MEMBER = Pattern.compile("^(@|public |private |protected |static ).*");
 
     /** Every fenced block of a file; one in a list is indented with it. */
-    static List<Snippet> in(String file, List<String> text) {
+    public static List<Snippet> in(String file, List<String> text) {
         List<Snippet> found = new ArrayList<>();
         int fence = -1;
         for (int i = 0; i < text.size(); i++) {
@@ -48,7 +48,7 @@ record Snippet(String file, int firstLine, String language, List<String> lines) 
         return new Snippet(file, opening + 2, language, lines);
     }
 
-    boolean isJava() {
+    public boolean isJava() {
         return language.equals("java");
     }
 
@@ -66,16 +66,17 @@ record Snippet(String file, int firstLine, String language, List<String> lines) 
      * themselves, members in a class, statements in the method {@code run} of a class.
      *
      * @param imports of every snippet
+     * @param prelude the class whose members it may use
      * @param after statements to run after those of the block
      */
-    String asSource(String imports, String after) {
+    String asSource(String imports, String prelude, String after) {
         String head = imports + own(true).stream().collect(Collectors.joining(" "));
         String padding = "\n".repeat(firstLine - 1);
         String body = String.join("\n", own(false));
         if (lines.stream().anyMatch(line -> TYPE.matcher(line).matches())) {
             return head + padding + body;
         }
-        String type = " class " + className() + " extends Prelude { ";
+        String type = " class " + className() + " extends " + prelude + " { ";
         if (lines.stream().anyMatch(line -> MEMBER.matcher(line).matches())) {
             return head + type + padding + body + "\n}";
         }

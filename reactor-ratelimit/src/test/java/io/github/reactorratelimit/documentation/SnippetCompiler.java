@@ -21,25 +21,26 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 
-/** Compiles code blocks against the class path of the tests and the prelude of the documentation. */
-final class SnippetCompiler {
+/** Compiles code blocks against the class path of the tests and a prelude: a class whose imports and members they may use. */
+public final class SnippetCompiler {
 
-    private static final String PRELUDE = "/documentation/Prelude.java";
-
+    private final String preludeName;
     private final String prelude;
     private final Path classes;
     private final ClassLoader loader;
 
-    SnippetCompiler(Path classes) throws IOException {
+    /** @param preludeName of a class whose source is among the resources in {@code documentation} */
+    public SnippetCompiler(Path classes, String preludeName) throws IOException {
+        this.preludeName = preludeName;
         this.classes = classes;
         this.loader = new URLClassLoader(new URL[] {classes.toUri().toURL()}, SnippetCompiler.class.getClassLoader());
-        try (var in = SnippetCompiler.class.getResourceAsStream(PRELUDE)) {
+        try (var in = SnippetCompiler.class.getResourceAsStream("/documentation/" + preludeName + ".java")) {
             this.prelude = new String(in.readAllBytes(), StandardCharsets.UTF_8);
         }
     }
 
     /** What is wrong with each block, every error with its place in the Markdown file; blocks without are left out. */
-    Map<Snippet, List<String>> errorsOf(List<Snippet> snippets) {
+    public Map<Snippet, List<String>> errorsOf(List<Snippet> snippets) {
         return errorsOf(snippets, "return null;");
     }
 
@@ -52,8 +53,9 @@ final class SnippetCompiler {
         Map<String, Snippet> byName =
                 snippets.stream().collect(Collectors.toMap(Snippet::className, snippet -> snippet));
         List<JavaFileObject> sources = new ArrayList<>();
-        sources.add(new Source("Prelude", prelude));
-        byName.forEach((name, snippet) -> sources.add(new Source(name, snippet.asSource(imports(), after))));
+        sources.add(new Source(preludeName, prelude));
+        byName.forEach(
+                (name, snippet) -> sources.add(new Source(name, snippet.asSource(imports(), preludeName, after))));
         compiler.getTask(null, null, diagnostics, options, null, sources).call();
         return diagnostics.getDiagnostics().stream()
                 .filter(diagnostic -> diagnostic.getKind() == Diagnostic.Kind.ERROR)
