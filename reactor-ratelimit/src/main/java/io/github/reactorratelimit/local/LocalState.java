@@ -9,13 +9,10 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Verdict;
-import io.github.reactorratelimit.algorithm.RecoveryTime;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.waiting.Pauses;
 import io.github.reactorratelimit.waiting.WaitLines;
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
@@ -25,18 +22,14 @@ import reactor.core.publisher.Mono;
 /** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
 final class LocalState implements LimiterState {
 
-    /** A resolver that makes up a policy for every key would make a table for every key. */
-    private static final int MAX_POLICIES = 1_000;
-
     private static final AtomicReferenceFieldUpdater<LocalState, Reign> REIGN =
             AtomicReferenceFieldUpdater.newUpdater(LocalState.class, Reign.class, "reign");
 
     private final LimiterSettings settings;
-    private final int maxKeys;
     private final LocalClock clock;
     private final Pauses pauses = new Pauses();
     private final WaitLines lines;
-    private final Map<RateLimitPolicy, KeyTable> otherTables = new ConcurrentHashMap<>();
+    private final LocalTables tables;
 
     private final OwnRules owner = new OwnRules(this);
 
@@ -48,18 +41,10 @@ final class LocalState implements LimiterState {
 
     LocalState(LimiterSettings settings, int maxKeys) {
         this.settings = settings;
-        this.maxKeys = maxKeys;
         this.clock = new LocalClock(settings.scheduler());
         this.lines = new WaitLines(settings);
-        this.reign = Reign.first(settings.policy(), newTable(settings.policy()), !settings.policiesPerKey());
-    }
-
-    private KeyTable newTable(RateLimitPolicy policy) {
-        return over(KeyTable.of(policy, clock.forAlgorithms(), maxKeys), policy);
-    }
-
-    private KeyTable over(KeyTable plain, RateLimitPolicy policy) {
-        return PacedTable.over(StripedTable.over(plain, policy, clock::now, lines::permitsCameBack), policy);
+        this.tables = new LocalTables(settings.name(), clock, maxKeys, lines::permitsCameBack);
+        this.reign = Reign.first(settings.policy(), tables.make(settings.policy()), !settings.policiesPerKey());
     }
 
     /** Of keys that were given no policy. */
@@ -77,22 +62,7 @@ final class LocalState implements LimiterState {
     }
 
     KeyTable sharedTable(Reign current, RateLimitPolicy policy) {
-        return policy == current.policy ? current.table : otherTable(current, policy);
-    }
-
-    private KeyTable otherTable(Reign current, RateLimitPolicy policy) {
-        if (current.isMeantBy(policy)) {
-            return current.table;
-        }
-        KeyTable known = otherTables.get(policy);
-        if (known != null) {
-            return known;
-        }
-        if (otherTables.size() >= MAX_POLICIES) {
-            throw new IllegalStateException("limiter '" + settings.name() + "' has more than " + MAX_POLICIES
-                    + " different policies; the policy resolver should return a few plans, not one policy per key");
-        }
-        return otherTables.computeIfAbsent(policy, this::newTable);
+        return tables.shared(current, policy);
     }
 
     /** Whether these permits can never be had: they were asked for before the policy changed. */
@@ -329,15 +299,10 @@ final class LocalState implements LimiterState {
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
         return doing(() -> {
             long now = clock.now();
-            pauses.pause(key, now, saturatedAdd(now, duration));
+            pauses.pause(key, now, LocalTables.saturatedAdd(now, duration));
             table(key, policy).startAfresh(key);
             lines.replan(key, new LocalDesk(this, key, policy));
         });
-    }
-
-    private static long saturatedAdd(long now, Duration duration) {
-        Duration longest = Duration.ofNanos(Long.MAX_VALUE - Math.max(now, 0));
-        return duration.compareTo(longest) >= 0 ? Long.MAX_VALUE : now + duration.toNanos();
     }
 
     @Override
@@ -371,7 +336,7 @@ final class LocalState implements LimiterState {
             Reign next;
             do {
                 before = reign;
-                next = succeed(before, to);
+                next = tables.succeed(before, to);
             } while (!REIGN.compareAndSet(this, before, next));
             if (before.table != next.table) {
                 before.table.freeze();
@@ -418,26 +383,13 @@ final class LocalState implements LimiterState {
         return REIGN.compareAndSet(this, before, next);
     }
 
-    /** A table for one key, which begins with what it spent in another. */
+    /** See {@link LocalTables#heirOfOne}. */
     KeyTable heirOf(KeyTable before, RateLimitPolicy to, long now) {
-        Inheritance left = new Inheritance(before, to, now, saturatedAdd(now, RecoveryTime.of(to)));
-        return over(KeyTable.heir(to, clock.forAlgorithms(), OwnRules.KEYS_OF_A_TABLE, left), to);
+        return tables.heirOfOne(before, to, now);
     }
 
     String name() {
         return settings.name();
-    }
-
-    private Reign succeed(Reign before, RateLimitPolicy to) {
-        long now = clock.now();
-        if (to.equals(before.policy)) {
-            return before;
-        }
-        if (before.table.changeTo(to)) {
-            return before.next(to, before.table, now);
-        }
-        Inheritance left = new Inheritance(before.table, to, now, saturatedAdd(now, RecoveryTime.of(to)));
-        return before.next(to, over(KeyTable.heir(to, clock.forAlgorithms(), maxKeys, left), to), now);
     }
 
     @Override
