@@ -37,6 +37,7 @@ class ImportsTest {
             Map.entry("hotkeys", Set.of("", "hashing")),
             Map.entry("redis", Set.of("", "algorithm", "waiting")),
             Map.entry("replay", Set.of("", "algorithm")),
+            Map.entry("retry", Set.of("")),
             Map.entry("micrometer", Set.of(""))));
 
     /** What each package may use from outside, beside the JDK and JSpecify. */
@@ -49,6 +50,7 @@ class ImportsTest {
             "sketch", Set.of("reactor..", "org.reactivestreams.."),
             "hotkeys", Set.of("reactor..", "org.reactivestreams.."),
             "redis", Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core.."),
+            "retry", Set.of("reactor..", "org.reactivestreams.."),
             "micrometer", Set.of("io.micrometer.core.."));
 
     /** Packages in which users are at home. */
@@ -60,6 +62,7 @@ class ImportsTest {
             "local", Set.of("LocalStore"),
             "sketch", Set.of("SketchStore"),
             "hotkeys", Set.of("HotKeys", "HotKey"),
+            "retry", Set.of("RateLimitRetry", "RetryBudget"),
             // Internal: the stores and what watches keys stand on these.
             "hashing", Set.of("KeyedHash", "LateHash"),
             "micrometer", Set.of("MicrometerRecorder", "RateLimitMeter"),

@@ -1,0 +1,5 @@
+/** Trying again what was refused: when, how often, and not so often that it becomes a storm of its own. Looks at the root. */
+@NullMarked
+package io.github.reactorratelimit.retry;
+
+import org.jspecify.annotations.NullMarked;
