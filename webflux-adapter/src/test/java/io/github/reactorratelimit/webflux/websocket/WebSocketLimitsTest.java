@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.websocket;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Lease;
@@ -366,8 +367,18 @@ class WebSocketLimitsTest {
     }
 
     @Test
+    void keyTimeoutMustBePositive() {
+        for (Duration wrong : List.of(Duration.ZERO, Duration.ofNanos(-1))) {
+            assertThatThrownBy(() -> WebSocketLimits.none().withKeyTimeout(wrong))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("keyTimeout");
+        }
+    }
+
+    @Test
     void connectionWhoseKeyDoesNotComeIsClosed() throws Exception {
-        serve(WebSocketLimits.none().limit(service(), exchange -> Mono.never()), this::echo);
+        WebSocketLimits impatient = WebSocketLimits.none().withKeyTimeout(Duration.ofMillis(1));
+        serve(impatient.limit(service(), exchange -> Mono.never()), this::echo);
         assertThat(connect().closeCode()).isEqualTo(CloseStatus.SERVICE_OVERLOAD.getCode());
         assertThat(received).isEmpty();
     }
