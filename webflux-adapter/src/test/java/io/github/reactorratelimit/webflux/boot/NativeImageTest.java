@@ -42,6 +42,7 @@ class NativeImageTest {
             RateLimitProperties.AllowList.class,
             RateLimitProperties.Headers.class,
             RateLimitProperties.Redis.class,
+            RateLimitProperties.Gateway.class,
             RateLimitProperties.Actuator.class,
             LimitProperties.class,
             LimitProperties.KeyOverride.class
