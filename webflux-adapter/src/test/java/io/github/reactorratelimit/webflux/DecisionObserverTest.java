@@ -38,7 +38,8 @@ class DecisionObserverTest {
     }
 
     private RateLimitWebFilter filter(RateLimitRule... rules) {
-        RateLimitEngineBuilder engine = RateLimitEngine.builder().observations(registry);
+        RateLimitEngineBuilder engine =
+                RateLimitEngine.builder().observations(registry).keyTimeout(Duration.ofHours(1));
         for (RateLimitRule rule : rules) {
             engine.rule(rule);
         }
