@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +43,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
+import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -364,6 +366,26 @@ class WebSocketLimitsTest {
         serve(WebSocketLimits.none().limit(service(), WebKeys.apiKey("X-Other")), this::echo);
         assertThat(connect().closeCode()).isEqualTo(CloseStatus.POLICY_VIOLATION.getCode());
         assertThat(received).isEmpty();
+    }
+
+    @Test
+    void connectionIsGivenTheTimeForItsKeyThatWasSaid() {
+        List<CloseStatus> closed = new CopyOnWriteArrayList<>();
+        WebSocketSession session = (WebSocketSession) Proxy.newProxyInstance(
+                WebSocketSession.class.getClassLoader(),
+                new Class<?>[] {WebSocketSession.class},
+                (proxy, method, arguments) -> {
+                    closed.add((CloseStatus) arguments[0]);
+                    return Mono.empty();
+                });
+        WebSocketLimits patient = WebSocketLimits.none().withKeyTimeout(Duration.ofSeconds(7));
+        StepVerifier.withVirtualTime(() -> patient.limit(this::echo, opened -> Mono.never())
+                        .handle(session))
+                .expectSubscription()
+                .expectNoEvent(Duration.ofMillis(6_999))
+                .thenAwait(Duration.ofMillis(1))
+                .verifyComplete();
+        assertThat(closed).containsExactly(CloseStatus.SERVICE_OVERLOAD);
     }
 
     @Test
