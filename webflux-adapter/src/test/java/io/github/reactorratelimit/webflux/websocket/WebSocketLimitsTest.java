@@ -379,8 +379,8 @@ class WebSocketLimitsTest {
                     return Mono.empty();
                 });
         WebSocketLimits patient = WebSocketLimits.none().withKeyTimeout(Duration.ofSeconds(7));
-        StepVerifier.withVirtualTime(() -> patient.limit(this::echo, opened -> Mono.never())
-                        .handle(session))
+        StepVerifier.withVirtualTime(
+                        () -> patient.limit(this::echo, opened -> Mono.never()).handle(session))
                 .expectSubscription()
                 .expectNoEvent(Duration.ofMillis(6_999))
                 .thenAwait(Duration.ofMillis(1))
