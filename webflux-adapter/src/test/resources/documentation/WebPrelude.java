@@ -1,12 +1,15 @@
 import io.github.reactorratelimit.*;
 import io.github.reactorratelimit.webflux.*;
 import io.github.reactorratelimit.webflux.key.*;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
 import org.springframework.http.HttpMethod;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -21,6 +24,8 @@ import reactor.core.publisher.Mono;
 
 /** What the examples about the web take for granted. */
 abstract class WebPrelude {
+
+    static ObservationRegistry observationRegistry = ObservationRegistry.create();
 
     static WebKey apiKey = exchange -> Mono.just("key");
 

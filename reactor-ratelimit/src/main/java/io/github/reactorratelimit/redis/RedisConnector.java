@@ -8,14 +8,18 @@ import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.StaticCredentialsProvider;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import reactor.core.Disposable;
@@ -106,6 +110,50 @@ final class RedisConnector {
                             .flatMap(connection -> MonoOnce.ofStage(() -> client.connectPubSubAsync(StringCodec.UTF8))
                                     .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
         });
+    }
+
+    /** With connections of the client's own kind, which wait for the server where they are made. Anew on each subscription. */
+    static Mono<RedisLink> connect(RedisClient client) {
+        return aside(client::connect, client::connectPubSub, RedisLink::of);
+    }
+
+    /** The same to a Cluster. */
+    static Mono<RedisLink> connect(RedisClusterClient client) {
+        return aside(client::connect, client::connectPubSub, RedisLink::of);
+    }
+
+    /** A client tells nobody where it connects to, but for the calls that block; there are threads for these. */
+    private static <C extends StatefulConnection<String, String>> Mono<RedisLink> aside(
+            Supplier<C> commands,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening,
+            Function<C, RedisLink> link) {
+        return new MonoOnce<>(
+                reply -> MonoOnce.on(Schedulers.boundedElastic()).execute(() -> {
+                    try {
+                        reply.succeed(made(commands.get(), listening, link));
+                    } catch (RuntimeException failed) {
+                        reply.fail(failed);
+                    }
+                }),
+                late -> late.close().subscribe());
+    }
+
+    private static <C extends StatefulConnection<String, String>> RedisLink made(
+            C connection,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening,
+            Function<C, RedisLink> link) {
+        try {
+            StatefulRedisPubSubConnection<String, String> pubSub = listening.get();
+            ConnectionAdvice.log(connection);
+            return link.apply(connection)
+                    .withSignals(pubSub)
+                    .closedBy(Mono.whenDelayError(
+                            Mono.fromCompletionStage(pubSub::closeAsync),
+                            Mono.fromCompletionStage(connection::closeAsync)));
+        } catch (RuntimeException failed) {
+            Mono.fromCompletionStage(connection::closeAsync).onErrorComplete().subscribe();
+            throw failed;
+        }
     }
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */

@@ -3,7 +3,9 @@ package io.github.reactorratelimit.redis;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.Optional;
 import java.util.Set;
@@ -12,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The connections of a store, shared by all its limiters and by all stores made from it. */
-final class RedisLink {
+final class RedisLink implements Carrier {
 
     private final StatefulConnection<String, String> connection;
     private final RedisClusterAsyncCommands<String, String> commands;
@@ -42,7 +44,8 @@ final class RedisLink {
         return new RedisLink(connection, connection.async(), null, Mono.empty(), true);
     }
 
-    RedisLink withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
+    @Override
+    public RedisLink withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
         return new RedisLink(connection, commands, new SignalHub(commands, pubSub), closing, selfTest);
     }
 
@@ -51,18 +54,25 @@ final class RedisLink {
         return new RedisLink(connection, commands, hub, shutdown, selfTest);
     }
 
-    RedisLink withoutSelfTest() {
+    @Override
+    public RedisLink withoutSelfTest() {
         return new RedisLink(connection, commands, hub, closing, false);
     }
 
-    /** Tests these connections once for each prefix, and delays nobody. */
-    void opened(String prefix) {
+    @Override
+    public void opened(String prefix) {
         if (selfTest && testedPrefixes.add(prefix)) {
             new SelfTester(this, prefix).runAside();
         }
     }
 
-    Mono<Void> close() {
+    @Override
+    public Mono<SelfTest> selfTest(String prefix) {
+        return new SelfTester(this, prefix).run();
+    }
+
+    @Override
+    public Mono<Void> close() {
         return closing;
     }
 
@@ -70,11 +80,28 @@ final class RedisLink {
         return connection;
     }
 
-    RedisClusterAsyncCommands<String, String> commands() {
+    @Override
+    public RedisClusterAsyncCommands<String, String> commands() {
         return commands;
     }
 
-    Signals signals(RedisKeys keys) {
+    @Override
+    public RedisCodec<String, String> codec() {
+        return connection.getCodec();
+    }
+
+    @Override
+    public boolean isOnCluster() {
+        return commands instanceof RedisAdvancedClusterAsyncCommands;
+    }
+
+    @Override
+    public Object wire() {
+        return commands;
+    }
+
+    @Override
+    public Signals signals(RedisKeys keys) {
         return hub == null ? Signals.NONE : hub.open(keys.signalChannel());
     }
 

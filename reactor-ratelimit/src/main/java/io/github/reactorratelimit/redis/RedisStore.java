@@ -5,8 +5,10 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.RateLimiter;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
@@ -37,10 +39,10 @@ public final class RedisStore implements RateLimitStore {
     /** How long leased permits may be spent unless {@link #leasing(Duration)} says otherwise. */
     public static final Duration DEFAULT_LEASE_TIME = Duration.ofSeconds(1);
 
-    private final RedisLink link;
+    private final Carrier link;
     private final StoreOptions options;
 
-    private RedisStore(RedisLink link, StoreOptions options) {
+    private RedisStore(Carrier link, StoreOptions options) {
         this.link = link;
         this.options = options;
     }
@@ -88,6 +90,38 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
+     * {@link #connect(String)} without waiting for it: the store is there at once, and connects aside when its first limiter is
+     * built, again and again until a server answers. Limiters answer as {@link #whenUnavailable} says meanwhile, the self-test says
+     * why there is no connection, and the log too.
+     *
+     * @throws IllegalArgumentException if the URI cannot be one
+     */
+    public static RedisStore connectAside(String uri) {
+        return of(new LateLink(RedisConnector.connect(RedisConnector.parse(uri)), false));
+    }
+
+    /** {@link #connectAside(String)} to a Cluster, of which one node or more are named. */
+    public static RedisStore connectClusterAside(String... uris) {
+        return of(new LateLink(
+                RedisConnector.connectCluster(
+                        Stream.of(uris).map(RedisConnector::parse).toList()),
+                true));
+    }
+
+    /**
+     * {@link #connectAside(String)} to where a client of the user's connects to, with two connections of our own, one of them
+     * for {@linkplain #withSignals signals}. {@link #close()} closes these, and not the client, which has to be shut down later.
+     */
+    public static RedisStore connectAside(RedisClient client) {
+        return of(new LateLink(RedisConnector.connect(Objects.requireNonNull(client, "client")), false));
+    }
+
+    /** {@link #connectAside(RedisClient)} to a Cluster. */
+    public static RedisStore connectAside(RedisClusterClient client) {
+        return of(new LateLink(RedisConnector.connect(Objects.requireNonNull(client, "client")), true));
+    }
+
+    /**
      * Whether limiters can work there: the server's version, role and {@code maxmemory-policy}, the permissions of the user,
      * on a Cluster of every master. Tries the commands that the scripts use on keys of its own. Never an error: what goes
      * wrong is a finding. Each subscription tests anew.
@@ -95,7 +129,7 @@ public final class RedisStore implements RateLimitStore {
      * <p>It also runs when the first limiter of a store is built, aside, and says in the log what it finds.
      */
     public Mono<SelfTest> selfTest() {
-        return new SelfTester(link, options.prefix()).run();
+        return link.selfTest(options.prefix());
     }
 
     /** The same store without the self-test when its first limiter is built. */
@@ -104,14 +138,14 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
-     * Closes the connections that {@link #connect} made, for this store and all made from it: close their limiters first.
+     * Closes the connections that {@link #connect} or {@link #connectAside} made, for this store and all made from it: close their limiters first.
      * Leaves connections alone that were handed in.
      */
     public Mono<Void> close() {
         return link.close();
     }
 
-    private static RedisStore of(RedisLink link) {
+    private static RedisStore of(Carrier link) {
         return new RedisStore(link, StoreOptions.DEFAULT);
     }
 
@@ -124,6 +158,8 @@ public final class RedisStore implements RateLimitStore {
      * there notices within a message's time and not when the last denial said. The connection must be to the same server or
      * Cluster and is for listening only; it may carry other subscriptions, and stays the caller's, who closes it after the
      * limiters.
+     *
+     * @throws IllegalStateException if the store {@linkplain #connectAside(String) connects aside}: it has signals already
      */
     public RedisStore withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
         return new RedisStore(link.withSignals(Objects.requireNonNull(pubSub, "pubSub")), options);

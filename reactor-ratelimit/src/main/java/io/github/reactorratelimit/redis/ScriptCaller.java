@@ -4,7 +4,6 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.RedisCodec;
 import java.time.Duration;
@@ -33,14 +32,12 @@ final class ScriptCaller {
                     + "(LOADING|READONLY|OOM|BUSY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MASTERDOWN|MISCONF|MOVED|ASK)\\b.*",
             Pattern.DOTALL);
 
-    private final RedisClusterAsyncCommands<String, String> commands;
-    private final RedisCodec<String, String> codec;
+    private final Carrier link;
     private final Scheduler scheduler;
     private final Deadlines deadlines;
 
-    ScriptCaller(RedisLink link, Scheduler scheduler, Duration deadline) {
-        this.commands = link.commands();
-        this.codec = link.connection().getCodec();
+    ScriptCaller(Carrier link, Scheduler scheduler, Duration deadline) {
+        this.link = link;
         this.scheduler = scheduler;
         this.deadlines = new Deadlines(scheduler, deadline);
     }
@@ -69,16 +66,16 @@ final class ScriptCaller {
 
     /** The server's time: seconds, and microseconds of the second. */
     Mono<List<String>> time() {
-        return withinDeadline(send(commands::time));
+        return withinDeadline(send(() -> link.commands().time()));
     }
 
     RedisClusterAsyncCommands<String, String> commands() {
-        return commands;
+        return link.commands();
     }
 
     /** How the connection writes keys. */
     RedisCodec<String, String> codec() {
-        return codec;
+        return link.codec();
     }
 
     long deadlineNanos() {
@@ -91,12 +88,12 @@ final class ScriptCaller {
     }
 
     boolean sharesConnectionWith(ScriptCaller other) {
-        return commands == other.commands;
+        return link.wire() == other.link.wire();
     }
 
     /** Whether the keys of a call must lie in one slot. */
     boolean isOnCluster() {
-        return commands instanceof RedisAdvancedClusterAsyncCommands;
+        return link.isOnCluster();
     }
 
     private <T> Mono<T> withinDeadline(Mono<T> call) {
@@ -111,10 +108,11 @@ final class ScriptCaller {
 
     private Mono<List<Object>> run(RedisScript script, String[] keys, String[] arguments) {
         return ScriptCaller.<List<Object>>send(
-                        () -> commands.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
+                        () -> link.commands().evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments))
                 .onErrorResume(
                         RedisNoScriptException.class,
-                        unknown -> send(() -> commands.eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
+                        unknown -> send(
+                                () -> link.commands().eval(script.text(), ScriptOutputType.MULTI, keys, arguments)))
                 .onErrorMap(ScriptCaller::classify);
     }
 

@@ -133,14 +133,22 @@ final class Admission {
 
     /** Lets it pass; false if the client left before. */
     boolean pass(ServerWebExchange exchange) {
-        if (!state.compareAndSet(State.DECIDING, State.PASSED)) {
+        if (!pass()) {
             return false;
         }
-        owed = Set.of();
         if (!settlesOnCommit && grants().stream().anyMatch(grant -> grant.rule().isCountedByOutcome())) {
             settlesOnCommit = true;
             exchange.getResponse().beforeCommit(() -> settle(exchange));
         }
+        return true;
+    }
+
+    /** The same where nothing has to be settled later. */
+    boolean pass() {
+        if (!state.compareAndSet(State.DECIDING, State.PASSED)) {
+            return false;
+        }
+        owed = Set.of();
         return true;
     }
 

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -12,6 +13,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.PathContainer;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
@@ -34,6 +36,7 @@ public final class RateLimitEngine {
     private final Duration keyTimeout;
     private final ResponseFields fields;
     private final DenialWriter denials;
+    private final DecisionObserver observer;
 
     private record Matched(RateLimitRule rule, PathMatch paths) {
 
@@ -55,6 +58,7 @@ public final class RateLimitEngine {
         this.keyTimeout = builder.keyTimeout;
         this.fields = new ResponseFields(builder.headers);
         this.denials = new DenialWriter(fields, builder.cors, builder.deniedHandler);
+        this.observer = builder.observer;
     }
 
     private static List<Matched> matched(RateLimitEngineBuilder builder, boolean afterAuthentication) {
@@ -130,20 +134,60 @@ public final class RateLimitEngine {
             }
             Admission admission = Admission.of(exchange);
             List<RateLimitRule> toAsk = admission.decide(asked);
-            return toAsk.isEmpty() ? Mono.just(Verdict.PASS) : ask(exchange, toAsk, admission);
+            return toAsk.isEmpty()
+                    ? Mono.just(Verdict.PASS)
+                    : observer.observed(ask(exchange, toAsk, admission), toAsk, exchange, Verdict::denial);
         });
+    }
+
+    /**
+     * Asks a rule for a key that the caller has found, and leaves the answer to the caller: for gateways, which know no exchange where they
+     * ask. The rule need not be one of the engine's; its conditions, its own key, and callers that are exempt do not count here. Cancelling
+     * before there is an answer costs nothing.
+     *
+     * @throws IllegalArgumentException if the rule needs the exchange: it has a {@code ConcurrencyLimit}, counts by outcome, or has a cost by
+     *     request
+     */
+    public Mono<RateLimitAnswer> ask(RateLimitRule rule, String key) {
+        RuleAsks asked = RuleAsks.of(rule, Objects.requireNonNull(key, "key"), rule.fixedCost());
+        Mono<RateLimitAnswer> answer = Mono.defer(() -> {
+            Admission admission = new Admission();
+            admission.decide(List.of(rule));
+            return decide(asked, admission)
+                    .flatMap(denial -> answer(denial.orElse(null), admission))
+                    .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
+                    .doOnCancel(admission::leave);
+        });
+        return observer.observed(
+                answer, List.of(rule), null, given -> given.denial().orElse(null));
+    }
+
+    private Mono<RateLimitAnswer> answer(@Nullable RateLimitDenial denial, Admission admission) {
+        HttpHeaders headers = new HttpHeaders();
+        List<Grant> grants = admission.grants();
+        if (denial != null) {
+            fields.writeDenied(denial, grants, headers);
+            return admission.giveBackAll().thenReturn(new RateLimitAnswer(denial, headers));
+        }
+        if (!admission.pass()) {
+            return Mono.empty();
+        }
+        fields.writeAllowed(grants, headers);
+        return Mono.just(new RateLimitAnswer(null, headers));
     }
 
     private Mono<Verdict> ask(ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission) {
         return Mono.defer(() -> RuleAsks.of(exchange, toAsk, keyTimeout))
-                .flatMap(asks -> asks.denial() == null
-                        ? Asking.all(asks.asks(), admission)
-                        : Mono.just(Optional.of(asks.denial())))
+                .flatMap(asks -> decide(asks, admission))
                 .flatMap(denial -> denial.isPresent()
                         ? deny(exchange, admission, denial.get())
                         : Mono.justOrEmpty(pass(exchange, admission)))
                 .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
                 .doOnCancel(admission::leave);
+    }
+
+    private static Mono<Optional<RateLimitDenial>> decide(RuleAsks asks, Admission admission) {
+        return asks.denial() == null ? Asking.all(asks.asks(), admission) : Mono.just(Optional.of(asks.denial()));
     }
 
     private Optional<Verdict> pass(ServerWebExchange exchange, Admission admission) {

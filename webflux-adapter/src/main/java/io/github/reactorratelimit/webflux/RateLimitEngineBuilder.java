@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.webflux;
 
+import io.github.reactorratelimit.webflux.observation.RateLimitObservationConvention;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,6 +21,7 @@ public final class RateLimitEngineBuilder {
     DenialCors cors = DenialCors.none();
     RateLimitDeniedHandler deniedHandler = RateLimitDeniedHandler.problem();
     Duration keyTimeout = Duration.ofSeconds(5);
+    DecisionObserver observer = DecisionObserver.NONE;
 
     RateLimitEngineBuilder() {}
 
@@ -84,6 +87,23 @@ public final class RateLimitEngineBuilder {
             throw new IllegalArgumentException("keyTimeout must be positive, was " + keyTimeout);
         }
         this.keyTimeout = keyTimeout;
+        return this;
+    }
+
+    /**
+     * Where decisions are observed: {@code ratelimit.requests}, with the limit and the outcome. Nowhere, unless given; a registry without
+     * handlers costs nothing.
+     */
+    public RateLimitEngineBuilder observations(ObservationRegistry registry) {
+        this.observer = new DecisionObserver(Objects.requireNonNull(registry, "registry"), null);
+        return this;
+    }
+
+    /** The same, named and described by a convention of your own. */
+    public RateLimitEngineBuilder observations(
+            ObservationRegistry registry, RateLimitObservationConvention convention) {
+        this.observer = new DecisionObserver(
+                Objects.requireNonNull(registry, "registry"), Objects.requireNonNull(convention, "convention"));
         return this;
     }
 

@@ -139,6 +139,19 @@ public final class RateLimitRule {
         }
     }
 
+    /**
+     * What every request costs, where nothing but the key of a request is known.
+     *
+     * @throws IllegalArgumentException if it needs to know more
+     */
+    long fixedCost() {
+        if (isConcurrency() || isCountedByOutcome() || !(cost instanceof FixedCost fixed)) {
+            throw new IllegalArgumentException("rule '" + name + "' needs to know the request and how it ends: it has a"
+                    + " ConcurrencyLimit, counts by outcome, or has a cost by request");
+        }
+        return fixed.permits();
+    }
+
     /** Whether its permits come back when the request ends. */
     boolean isConcurrency() {
         return limiter.policy() instanceof ConcurrencyLimit;

@@ -54,9 +54,12 @@ final class ResponseFields {
     }
 
     void writeAllowed(List<Grant> grants, ServerHttpResponse response) {
-        if (response.isCommitted()) {
-            return;
+        if (!response.isCommitted()) {
+            writeAllowed(grants, response.getHeaders());
         }
+    }
+
+    void writeAllowed(List<Grant> grants, HttpHeaders headers) {
         List<Told> told = told(grants);
         if (!told.isEmpty()) {
             Told binding = told.size() == 1
@@ -64,13 +67,16 @@ final class ResponseFields {
                     : told.stream()
                             .min(comparingLong(each -> each.decision().remaining()))
                             .orElseThrow();
-            write(told, binding, response.getHeaders());
+            write(told, binding, headers);
         }
     }
 
     /** @param before what had been granted when it was denied */
     void writeDenied(RateLimitDenial denial, List<Grant> before, ServerHttpResponse response) {
-        HttpHeaders headers = response.getHeaders();
+        writeDenied(denial, before, response.getHeaders());
+    }
+
+    void writeDenied(RateLimitDenial denial, List<Grant> before, HttpHeaders headers) {
         Decision decision = denial.decision().orElse(null);
         Told binding = decision == null ? null : Told.of(denial.rule(), decision);
         if (binding == null) {

@@ -26,6 +26,14 @@ record RuleAsks(List<RuleAsk> asks, @Nullable RateLimitDenial denial) {
         return new Finder(exchange, rules, keyTimeout).next(0);
     }
 
+    /** Of one rule, whose key somebody else has found. An empty key is none: a client may send an empty header. */
+    static RuleAsks of(RateLimitRule rule, String key, long permits) {
+        if (key.isEmpty() && rule.missingKey() instanceof MissingKey.Deny deny) {
+            return denied(RateLimitDenial.missingKey(rule, deny.status()));
+        }
+        return new RuleAsks(List.of(new RuleAsk(rule, key.isEmpty() ? NO_KEY : key, permits)), null);
+    }
+
     private static RuleAsks denied(RateLimitDenial denial) {
         return new RuleAsks(List.of(), denial);
     }

@@ -31,18 +31,25 @@ final class LimitFactory {
     private final LimitStores stores;
     private final LimitRecorders recorders;
     private final Optional<Predicate<ServerWebExchange>> exempt;
+    private final Optional<Predicate<ServerWebExchange>> endpoints;
     private final int hotKeys;
 
+    /**
+     * @param exempt callers that are not limited
+     * @param endpoints requests that only limits with paths are for
+     */
     LimitFactory(
             LimitKeys keys,
             LimitStores stores,
             LimitRecorders recorders,
             Optional<Predicate<ServerWebExchange>> exempt,
+            Optional<Predicate<ServerWebExchange>> endpoints,
             int hotKeys) {
         this.keys = keys;
         this.stores = stores;
         this.recorders = recorders;
         this.exempt = exempt;
+        this.endpoints = endpoints;
         this.hotKeys = hotKeys;
     }
 
@@ -93,14 +100,17 @@ final class LimitFactory {
         Properties.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
         rule.methods(methods);
         exempt.ifPresent(rule::unless);
+        if (paths.isEmpty()) {
+            endpoints.ifPresent(rule::unless);
+        }
     }
 
     /** A client chooses whether it says how long a body is: unless told otherwise, one of unknown length costs all that rules then. */
-    private static RequestCost cost(LimitProperties limit, RateLimiter limiter, String at) {
+    private static RequestCost cost(LimitProperties limit, RateLimiter limiter, LimitNumbers numbers, String at) {
         Long given = limit.cost();
         RequestCost fixed = Properties.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
         if (limit.bytesPerPermit() == null) {
-            return fixed;
+            return isOnlyForSome(given, numbers) ? exchange -> fixed.permits(exchange) : fixed;
         }
         long bytes = limit.bytesPerPermit().toBytes();
         RequestCost checked = Properties.of(
@@ -109,6 +119,11 @@ final class LimitFactory {
                 ? checked
                 : exchange -> RequestCost.contentLength(bytes, limiter.policy().capacity())
                         .permits(exchange);
+    }
+
+    /** Whether only keys with a limit of their own can ever pay as much: a rule would refuse that, as it knows nothing of them. */
+    private static boolean isOnlyForSome(@Nullable Long cost, LimitNumbers numbers) {
+        return cost != null && numbers.overrides().values().stream().anyMatch(policy -> policy.capacity() >= cost);
     }
 
     private static void countOnly(LimitProperties limit, RateLimitRuleBuilder rule) {
@@ -138,7 +153,7 @@ final class LimitFactory {
         RateLimiter soft = numbers.soft() == null ? null : soft(limit, name, numbers.soft(), at);
         rule.mode(Properties.of(at + ".max-wait", () -> mode(soft, maxWait)));
         RateLimiter limiter = Properties.of(at + ".limit", hard::build);
-        rule.cost(cost(limit, limiter, at));
+        rule.cost(cost(limit, limiter, numbers, at));
         RateLimitRule made = Properties.of(at, () -> rule.limiter(limiter).build());
         return new ConfiguredLimit(
                 limit, made, soft, overrides, figures, stores.kind(limit), new AtomicReference<>(numbers));

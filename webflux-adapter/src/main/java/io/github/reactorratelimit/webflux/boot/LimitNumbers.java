@@ -10,11 +10,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * What of a limit can change while the application runs.
  *
+ * @param source the properties that say so
  * @param policy of keys that have none of their own
  * @param soft above which requests wait; null if there is none
  * @param overrides policies by key
  */
-record LimitNumbers(RateLimitPolicy policy, @Nullable RateLimitPolicy soft, Map<String, RateLimitPolicy> overrides) {
+record LimitNumbers(
+        LimitProperties source,
+        RateLimitPolicy policy,
+        @Nullable RateLimitPolicy soft,
+        Map<String, RateLimitPolicy> overrides) {
 
     /**
      * Those of a limit.
@@ -24,6 +29,7 @@ record LimitNumbers(RateLimitPolicy policy, @Nullable RateLimitPolicy soft, Map<
     static LimitNumbers of(LimitProperties limit, LimitKeys keys, String at) {
         Rate soft = limit.softLimit();
         return new LimitNumbers(
+                limit,
                 LimitPolicies.of(limit, at),
                 soft == null ? null : LimitPolicies.soft(limit, soft, at),
                 overrides(limit, keys, at + ".overrides"));

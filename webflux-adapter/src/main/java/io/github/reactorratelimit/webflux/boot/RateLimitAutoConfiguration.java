@@ -6,15 +6,19 @@ import io.github.reactorratelimit.webflux.DenialCors;
 import io.github.reactorratelimit.webflux.HeaderOptions;
 import io.github.reactorratelimit.webflux.RateLimitDeniedHandler;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
+import io.github.reactorratelimit.webflux.RateLimitEngineBuilder;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitWebFilter;
 import io.github.reactorratelimit.webflux.RateLimitedHandlerAdapter;
 import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKey;
+import io.github.reactorratelimit.webflux.observation.RateLimitObservationConvention;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.TreeSet;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -49,7 +53,8 @@ import org.springframework.web.util.pattern.PathPatternParser;
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration",
-            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration"
         })
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
@@ -82,6 +87,7 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<SharedStore> shared,
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
+            Environment environment,
             ListableBeanFactory beans) {
         LimitKeys keys =
                 new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
@@ -94,6 +100,7 @@ public class RateLimitAutoConfiguration {
                         new LimitStores(properties, hasRedis ? shared::getObject : null),
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         Callers.exempt(properties.allowList(), address),
+                        properties.actuator().limited() ? Optional.empty() : EndpointPaths.of(environment),
                         shown ? properties.actuator().hotKeys() : 0));
         StorePlaces.log(limits, properties, hasRedis, beans);
         return limits;
@@ -149,6 +156,8 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<RateLimitRule> rules,
             DenialCors cors,
             ObjectProvider<RateLimitDeniedHandler> denied,
+            ObjectProvider<ObservationRegistry> observations,
+            ObjectProvider<RateLimitObservationConvention> conventions,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
         List<RateLimitRule> all = new ArrayList<>(limits.rules());
         rules.orderedStream().forEach(all::add);
@@ -156,14 +165,22 @@ public class RateLimitAutoConfiguration {
         HeaderOptions headers = Properties.of(
                 "ratelimit.headers.retry-after-jitter",
                 () -> new HeaderOptions(sent.standard(), sent.legacy(), sent.retryAfterJitter()));
-        return Properties.of(
+        RateLimitEngineBuilder engine = Properties.of(
                         "ratelimit.key-timeout", () -> RateLimitEngine.builder().keyTimeout(properties.keyTimeout()))
                 .rules(all)
                 .parser(parser(mappings))
                 .headers(headers)
                 .cors(cors)
-                .deniedHandler(denied.getIfAvailable(RateLimitDeniedHandler::problem))
-                .build();
+                .deniedHandler(denied.getIfAvailable(RateLimitDeniedHandler::problem));
+        RateLimitObservationConvention convention = conventions.getIfAvailable();
+        observations.ifAvailable(registry -> {
+            if (convention == null) {
+                engine.observations(registry);
+            } else {
+                engine.observations(registry, convention);
+            }
+        });
+        return engine.build();
     }
 
     @Bean

@@ -28,6 +28,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param allowList Callers that are not limited.
  * @param headers Header fields that tell a client about its limits.
  * @param redis How Redis is used.
+ * @param gateway How Spring Cloud Gateway is limited.
  * @param actuator What the endpoint shows and allows.
  */
 @ConfigurationProperties(prefix = "ratelimit", ignoreUnknownFields = false)
@@ -41,6 +42,7 @@ public record RateLimitProperties(
         @DefaultValue AllowList allowList,
         @DefaultValue Headers headers,
         @DefaultValue Redis redis,
+        @DefaultValue Gateway gateway,
         @DefaultValue Actuator actuator) {
 
     /** Which word about a client's address is believed. */
@@ -132,12 +134,21 @@ public record RateLimitProperties(
     }
 
     /**
+     * How Spring Cloud Gateway is limited.
+     *
+     * @param enabled Whether limits are the rate limiter of Spring Cloud Gateway, where that is on the class path.
+     */
+    public record Gateway(@DefaultValue("true") boolean enabled) {}
+
+    /**
      * What the endpoint shows and allows.
      *
      * @param writable Whether limits can be changed, and keys be paused and reset, through the endpoint.
      * @param hotKeys How many of the keys most used and most denied are shown, hashed; 0 for none.
+     * @param limited Whether limits without paths are for the Actuator's endpoints too.
      */
     public record Actuator(
             @DefaultValue("false") boolean writable,
-            @DefaultValue("10") int hotKeys) {}
+            @DefaultValue("10") int hotKeys,
+            @DefaultValue("false") boolean limited) {}
 }

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
+import java.util.List;
+import java.util.Map;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.BindHandler;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -8,6 +10,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.PropertySourcesPlaceholdersResolver;
 import org.springframework.boot.context.properties.bind.handler.NoUnboundElementsBindHandler;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
 import org.springframework.boot.convert.ApplicationConversionService;
 import org.springframework.context.ApplicationEvent;
@@ -43,14 +46,27 @@ public final class RateLimitRefresher implements ApplicationListener<Application
     }
 
     static RateLimitProperties read(Environment environment) {
-        ApplicationConversionService conversion = new ApplicationConversionService();
-        conversion.addConverter(new PropertyTextConverter());
         Binder binder = new Binder(
                 ConfigurationPropertySources.get(environment),
                 new PropertySourcesPlaceholdersResolver(environment),
-                conversion);
+                conversion());
         BindHandler strict = new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter());
         return binder.bindOrCreate("ratelimit", Bindable.of(RateLimitProperties.class), strict);
+    }
+
+    /** One limit, by the names of its properties. */
+    static LimitProperties read(Map<String, ?> limit) {
+        MapConfigurationPropertySource source = new MapConfigurationPropertySource();
+        limit.forEach((name, value) -> source.put("limit." + name, value));
+        return new Binder(List.of(source), null, conversion())
+                .bind("limit", Bindable.of(LimitProperties.class))
+                .get();
+    }
+
+    private static ApplicationConversionService conversion() {
+        ApplicationConversionService conversion = new ApplicationConversionService();
+        conversion.addConverter(new PropertyTextConverter());
+        return conversion;
     }
 
     private static void log(Refreshed refreshed) {

@@ -9,6 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -28,12 +31,15 @@ public final class RateLimits {
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
-    private static final int ASKED_AGAIN = 3;
-    private static final Duration ASKED_AGAIN_AFTER = Duration.ofSeconds(10);
+    private static final int ASKED_AGAIN = 5;
+    private static final Duration ASKED_AGAIN_AFTER = Duration.ofSeconds(1);
 
     private final RateLimitProperties properties;
     private final LimitFactory factory;
     private final Map<String, ConfiguredLimit> limits;
+
+    /** Those of routes, which are not in the list. */
+    private final Set<ConfiguredLimit> others = ConcurrentHashMap.newKeySet();
 
     RateLimits(RateLimitProperties properties, LimitFactory factory) {
         this.properties = properties;
@@ -93,6 +99,23 @@ public final class RateLimits {
         return factory.shared();
     }
 
+    LimitFactory factory() {
+        return factory;
+    }
+
+    /** Makes a limit that is not in the list; it is closed with the others. */
+    ConfiguredLimit make(LimitProperties limit, String at) {
+        ConfiguredLimit made = factory.make(limit, at);
+        others.add(made);
+        return made;
+    }
+
+    /** Closes a limit that is not in the list. */
+    void discard(ConfiguredLimit limit) {
+        others.remove(limit);
+        limit.close().onErrorComplete().subscribe();
+    }
+
     @Nullable
     ConfiguredLimit find(String limitName) {
         return limits.get(limitName);
@@ -136,7 +159,7 @@ public final class RateLimits {
     }
 
     /**
-     * Lets another limit rule from now on, in place of the one that is configured; its algorithm stays, and so does what clients have spent.
+     * Lets another limit rule from now on, in place of the one that is configured; the algorithm that was last configured stays, and so does what clients have spent.
      * Where limits are in Redis, it rules in all instances, also in those that start later, until it is changed again or an instance comes with a
      * higher {@code ratelimit.redis.policy-epoch}; that of a local limit rules until the application ends.
      *
@@ -149,7 +172,7 @@ public final class RateLimits {
             if (ruling == null) {
                 throw new IllegalArgumentException("the configuration has no limit '" + limitName + "'");
             }
-            LimitProperties wanted = ruling.properties().withLimit(limit, burst);
+            LimitProperties wanted = ruling.lastConfigured().source().withLimit(limit, burst);
             return ruling.limiter().changePolicy(LimitPolicies.of(wanted, "limit '" + limitName + "'"));
         });
     }
@@ -194,18 +217,21 @@ public final class RateLimits {
                 of.allowList(),
                 of.headers(),
                 of.redis(),
+                of.gateway(),
                 of.actuator());
     }
 
     /**
      * Says in the log, aside, which limits are ruled by another policy than the configured one: a change outlives the application in Redis. Asks
-     * again a few times, because the first calls of a process may be too slow for their deadline.
+     * again a few times, at growing distances, because the connection may not be there yet, or the first calls of a process be too slow for their deadline.
      */
     Disposable tellWhatRules() {
         return Flux.fromIterable(limits.values())
                 .filter(ConfiguredLimit::followsOthers)
                 .flatMap(limit -> limit.usurper()
-                        .repeatWhenEmpty(asked -> asked.take(ASKED_AGAIN).delayElements(ASKED_AGAIN_AFTER))
+                        .repeatWhenEmpty(asked -> asked.take(ASKED_AGAIN)
+                                .concatMap(
+                                        times -> Mono.delay(ASKED_AGAIN_AFTER.multipliedBy((times + 1) * (times + 1)))))
                         .doOnNext(ruling -> LOG.warn(
                                 "Limit '{}' is ruled by {}, not by {} as configured here: it was changed while an application ran, or an"
                                         + " instance has a higher ratelimit.redis.policy-epoch. Change it again, or set a higher one",
@@ -217,7 +243,8 @@ public final class RateLimits {
 
     /** Ends every wait, and completes when everything has been settled. */
     Mono<Void> close() {
-        return Mono.whenDelayError(
-                limits.values().stream().map(ConfiguredLimit::close).toList());
+        return Mono.defer(() -> Mono.whenDelayError(Stream.concat(limits.values().stream(), others.stream())
+                .map(ConfiguredLimit::close)
+                .toList()));
     }
 }

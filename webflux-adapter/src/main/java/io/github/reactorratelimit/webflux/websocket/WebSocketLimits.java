@@ -24,26 +24,32 @@ import reactor.core.publisher.Mono;
  * }</pre>
  *
  * <p>A connection that is one too many, or has no key, is accepted and closed at once with status 1008: a browser tells its
- * page about that, while it hides the status of a refused handshake. One whose key does not come within 5 seconds is closed with
+ * page about that, while it hides the status of a refused handshake. One whose key does not come {@linkplain #withKeyTimeout in time} is closed with
  * status 1013. All connections of a key share one limit of messages.
  */
 public final class WebSocketLimits {
 
-    private static final Duration KEY_TIMEOUT = Duration.ofSeconds(5);
+    private static final Duration DEFAULT_KEY_TIMEOUT = Duration.ofSeconds(5);
 
     private final @Nullable RateLimiter connections;
     private final @Nullable RateLimiter messages;
     private final ExcessMessages excess;
+    private final Duration keyTimeout;
 
-    private WebSocketLimits(@Nullable RateLimiter connections, @Nullable RateLimiter messages, ExcessMessages excess) {
+    private WebSocketLimits(
+            @Nullable RateLimiter connections,
+            @Nullable RateLimiter messages,
+            ExcessMessages excess,
+            Duration keyTimeout) {
         this.connections = connections;
         this.messages = messages;
         this.excess = excess;
+        this.keyTimeout = keyTimeout;
     }
 
     /** No limits yet. */
     public static WebSocketLimits none() {
-        return new WebSocketLimits(null, null, ExcessMessages.close());
+        return new WebSocketLimits(null, null, ExcessMessages.close(), DEFAULT_KEY_TIMEOUT);
     }
 
     /**
@@ -57,7 +63,7 @@ public final class WebSocketLimits {
             throw new IllegalArgumentException(
                     "connections need a ConcurrencyLimit, limiter '" + limiter.name() + "' has " + limiter.policy());
         }
-        return new WebSocketLimits(limiter, messages, excess);
+        return new WebSocketLimits(limiter, messages, excess, keyTimeout);
     }
 
     /**
@@ -70,7 +76,19 @@ public final class WebSocketLimits {
             throw new IllegalArgumentException(
                     "messages need a rate, limiter '" + limiter.name() + "' has " + limiter.policy());
         }
-        return new WebSocketLimits(connections, limiter, Objects.requireNonNull(excess, "excess"));
+        return new WebSocketLimits(connections, limiter, Objects.requireNonNull(excess, "excess"), keyTimeout);
+    }
+
+    /**
+     * How long the key of a connection may take to be found; then it is closed with status 1013. 5 seconds, unless given.
+     *
+     * @throws IllegalArgumentException if it is not above zero
+     */
+    public WebSocketLimits withKeyTimeout(Duration keyTimeout) {
+        if (keyTimeout.isZero() || keyTimeout.isNegative()) {
+            throw new IllegalArgumentException("keyTimeout must be positive, was " + keyTimeout);
+        }
+        return new WebSocketLimits(connections, messages, excess, keyTimeout);
     }
 
     /** Limits all handlers of a service by the key of the request that opens the connection. */
@@ -98,7 +116,7 @@ public final class WebSocketLimits {
         return key.<WebSocketHandler>map(name ->
                         session -> new LimitedConnection(session, name).handle(handler, connections, messages, excess))
                 .defaultIfEmpty(LimitedConnection::refuse)
-                .timeout(KEY_TIMEOUT, Mono.just(LimitedConnection::refuseForNow));
+                .timeout(keyTimeout, Mono.just(LimitedConnection::refuseForNow));
     }
 
     private static WebSocketHandler like(WebSocketHandler handler, WebSocketHandler limited) {

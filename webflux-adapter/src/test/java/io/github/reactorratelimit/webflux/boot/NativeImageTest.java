@@ -3,6 +3,7 @@ package io.github.reactorratelimit.webflux.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.redis.RedisStore;
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import java.io.IOException;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.hint.MemberCategory;
@@ -42,6 +43,7 @@ class NativeImageTest {
             RateLimitProperties.AllowList.class,
             RateLimitProperties.Headers.class,
             RateLimitProperties.Redis.class,
+            RateLimitProperties.Gateway.class,
             RateLimitProperties.Actuator.class,
             LimitProperties.class,
             LimitProperties.KeyOverride.class
@@ -56,6 +58,15 @@ class NativeImageTest {
                     .as(type.getSimpleName())
                     .accepts(hints);
         }
+    }
+
+    @Test
+    void whatRoutesOfAGatewaySayCanBeBound() throws NoSuchMethodException {
+        assertThat(RuntimeHintsPredicates.reflection()
+                        .onMethodInvocation(GatewayRateLimiter.Config.class.getMethod("setLimit", String.class))
+                        .and(RuntimeHintsPredicates.reflection()
+                                .onConstructorInvocation(GatewayRateLimiter.Config.class.getConstructor())))
+                .accepts(hints);
     }
 
     @Test

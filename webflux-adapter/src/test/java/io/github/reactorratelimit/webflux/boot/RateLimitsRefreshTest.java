@@ -3,8 +3,10 @@ package io.github.reactorratelimit.webflux.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
 import org.springframework.core.env.PropertySource;
@@ -118,6 +120,19 @@ class RateLimitsRefreshTest {
         assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).containsExactly("changing");
         assertThat(limiter.policy().capacity()).isEqualTo(4);
         assertThat(limits.refresh(BoundProperties.of(other)).block().changed()).isEmpty();
+    }
+
+    @Test
+    void anOperatorsNumbersCountAsTheLastConfigurationSays() {
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(BEFORE));
+        RateLimiter limiter = limits.limiter("changing").orElseThrow();
+        limits.refresh(BoundProperties.of(
+                        BEFORE.replace("limit: 3 per day", "limit: 3 per day, algorithm: leaky-bucket, queue: 7")))
+                .block();
+
+        limits.change("changing", Rate.parse("9 per day"), null).block();
+
+        assertThat(limiter.policy()).isEqualTo(new LeakyBucket(9, Duration.ofDays(1), 7));
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.redis.server.Await;
 import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -46,6 +47,10 @@ class RedisApplicationsTest {
         return yaml + "ratelimit.redis.uri: redis://127.0.0.1:" + redis.uri().getPort() + "\n";
     }
 
+    private static WebApplication started(String yaml) {
+        return WebApplication.start(yaml).connected();
+    }
+
     private WebApplication withSpringDataRedis(String yaml) {
         return WebApplication.start(
                 yaml,
@@ -70,8 +75,8 @@ class RedisApplicationsTest {
 
     @Test
     void aClientThatAlternatesBetweenTwoInstancesGetsExactlyTheSharedLimit() {
-        try (WebApplication one = WebApplication.start(own(PATIENT + TEN + SHOWN));
-                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+        try (WebApplication one = started(own(PATIENT + TEN + SHOWN));
+                WebApplication other = started(own(PATIENT + TEN))) {
             assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
             assertThat(one.get("/actuator/ratelimits/shared").body())
                     .contains("\"store\":\"redis\"", "\"allowed\":5", "\"denied\":5");
@@ -80,8 +85,8 @@ class RedisApplicationsTest {
 
     @Test
     void theApplicationsOwnRedisIsUsed() {
-        try (WebApplication one = withSpringDataRedis(PATIENT + TEN);
-                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+        try (WebApplication one = withSpringDataRedis(PATIENT + TEN).connected();
+                WebApplication other = started(own(PATIENT + TEN))) {
             assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
         }
     }
@@ -100,8 +105,9 @@ class RedisApplicationsTest {
         String told = "logging.level.io.github.reactorratelimit.webflux.boot.RateLimits: info\n";
         List<String> port = List.of("test.port=" + redis.uri().getPort());
         try (ConsoleLines output = ConsoleLines.read();
-                WebApplication one = WebApplication.start(PATIENT + TEN + told, port, OwnFactory.class);
-                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+                WebApplication one = WebApplication.start(PATIENT + TEN + told, port, OwnFactory.class)
+                        .connected();
+                WebApplication other = started(own(PATIENT + TEN))) {
             assertThat(alternately(20, one, other)).isEqualTo(tenOf20());
             assertThat(output.text()).contains("Rate limits in Redis: [shared]; in this process: []");
         }
@@ -109,9 +115,9 @@ class RedisApplicationsTest {
 
     @Test
     void applicationsOfDifferentNamesDoNotShareLimits() {
-        try (WebApplication one = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"));
-                WebApplication other = WebApplication.start(own(PATIENT + TEN + "spring.application.name: other\n"));
-                WebApplication again = WebApplication.start(own(PATIENT + TEN + "spring.application.name: one\n"))) {
+        try (WebApplication one = started(own(PATIENT + TEN + "spring.application.name: one\n"));
+                WebApplication other = started(own(PATIENT + TEN + "spring.application.name: other\n"));
+                WebApplication again = started(own(PATIENT + TEN + "spring.application.name: one\n"))) {
             assertThat(alternately(20, one, other)).containsOnly(200);
             assertThat(again.get("/hello").statusCode()).isEqualTo(429);
         }
@@ -127,8 +133,8 @@ class RedisApplicationsTest {
 
     @Test
     void aLimitThatIsChangedInOneInstanceRulesInTheOther() {
-        try (WebApplication one = WebApplication.start(own(PATIENT + TEN));
-                WebApplication other = WebApplication.start(own(PATIENT + TEN))) {
+        try (WebApplication one = started(own(PATIENT + TEN));
+                WebApplication other = started(own(PATIENT + TEN))) {
             assertThat(alternately(6, one, other)).containsOnly(200);
             one.bean(RateLimits.class)
                     .change("shared", Rate.parse("7 per day"), null)
@@ -147,18 +153,18 @@ class RedisApplicationsTest {
 
     @Test
     void aChangeOutlivesTheApplicationWhichIsToldUntilAHigherEpochRules() {
-        try (WebApplication changing = WebApplication.start(own(PATIENT + TEN))) {
+        try (WebApplication changing = started(own(PATIENT + TEN))) {
             changing.bean(RateLimits.class)
                     .change("shared", Rate.parse("7 per day"), null)
                     .block();
         }
         try (ConsoleLines output = ConsoleLines.read();
-                WebApplication next = WebApplication.start(own(PATIENT + TEN))) {
-            Await.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
+                WebApplication next = started(own(PATIENT + TEN))) {
+            Eventually.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
             assertThat(capacity(next)).isEqualTo(7);
         }
         String epoch = "ratelimit.redis.policy-epoch: 100\n";
-        try (WebApplication last = WebApplication.start(own(PATIENT + TEN + epoch))) {
+        try (WebApplication last = started(own(PATIENT + TEN + epoch))) {
             assertThat(last.get("/hello").statusCode()).isEqualTo(200);
             assertThat(capacity(last)).isEqualTo(10);
         }
@@ -207,7 +213,7 @@ class RedisApplicationsTest {
                 ratelimit.limits: [{name: shared, paths: /hello, key: header:X-Client, limit: 1000 per hour, missing-key: shared}]
                 ratelimit.redis: {instances: 500, when-unavailable: %s}
                 """.formatted(whenUnavailable);
-        try (WebApplication application = WebApplication.start(own(BRISK + limit + SHOWN))) {
+        try (WebApplication application = started(own(BRISK + limit + SHOWN))) {
             Await.until("Redis decides", () -> decidedByRedis(application));
 
             redis.server().kill();

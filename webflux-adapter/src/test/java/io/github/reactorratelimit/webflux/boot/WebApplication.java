@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -13,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.springframework.boot.SpringApplication;
@@ -71,6 +73,9 @@ final class WebApplication implements AutoCloseable {
         }
     }
 
+    /** Among the sources: the application is a gateway too. */
+    static final class Gateway {}
+
     /** Starts it with this configuration file; more beans come from {@code sources}. It has no Redis of its own. */
     static WebApplication start(String yaml, Class<?>... sources) {
         return start(yaml, List.of("spring.autoconfigure.exclude=" + SPRING_DATA_REDIS), sources);
@@ -108,6 +113,7 @@ final class WebApplication implements AutoCloseable {
     }
 
     private static ConfigurableApplicationContext run(String yaml, List<String> properties, Class<?>... sources) {
+        boolean gateway = List.of(sources).contains(Gateway.class);
         Path file = write(yaml);
         try {
             SpringApplication application = new SpringApplicationBuilder(Minimal.class)
@@ -121,6 +127,8 @@ final class WebApplication implements AutoCloseable {
                                     "--spring.main.banner-mode=off",
                                     "--spring.jmx.enabled=false",
                                     "--server.netty.max-keep-alive-requests=1",
+                                    "--spring.cloud.gateway.server.webflux.enabled=" + gateway,
+                                    "--spring.cloud.gateway.server.webflux.redis.enabled=" + gateway,
                                     "--spring.reactor.netty.shutdown-quiet-period=0s"),
                             properties.stream().map(property -> "--" + property))
                     .toArray(String[]::new));
@@ -194,6 +202,15 @@ final class WebApplication implements AutoCloseable {
             Thread.currentThread().interrupt();
             throw new IllegalStateException(e);
         }
+    }
+
+    /** Waits until it is connected to Redis, which it does not wait for itself. */
+    WebApplication connected() {
+        SharedStore shared = Objects.requireNonNull(bean(RateLimits.class).shared());
+        Eventually.until(
+                "connected to Redis",
+                () -> Objects.requireNonNull(shared.condition().block()).works());
+        return this;
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.websocket;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Lease;
@@ -18,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -41,6 +43,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
+import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
@@ -366,8 +369,38 @@ class WebSocketLimitsTest {
     }
 
     @Test
+    void connectionIsGivenTheTimeForItsKeyThatWasSaid() {
+        List<CloseStatus> closed = new CopyOnWriteArrayList<>();
+        WebSocketSession session = (WebSocketSession) Proxy.newProxyInstance(
+                WebSocketSession.class.getClassLoader(),
+                new Class<?>[] {WebSocketSession.class},
+                (proxy, method, arguments) -> {
+                    closed.add((CloseStatus) arguments[0]);
+                    return Mono.empty();
+                });
+        WebSocketLimits patient = WebSocketLimits.none().withKeyTimeout(Duration.ofSeconds(7));
+        StepVerifier.withVirtualTime(
+                        () -> patient.limit(this::echo, opened -> Mono.never()).handle(session))
+                .expectSubscription()
+                .expectNoEvent(Duration.ofMillis(6_999))
+                .thenAwait(Duration.ofMillis(1))
+                .verifyComplete();
+        assertThat(closed).containsExactly(CloseStatus.SERVICE_OVERLOAD);
+    }
+
+    @Test
+    void keyTimeoutMustBePositive() {
+        for (Duration wrong : List.of(Duration.ZERO, Duration.ofNanos(-1))) {
+            assertThatThrownBy(() -> WebSocketLimits.none().withKeyTimeout(wrong))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("keyTimeout");
+        }
+    }
+
+    @Test
     void connectionWhoseKeyDoesNotComeIsClosed() throws Exception {
-        serve(WebSocketLimits.none().limit(service(), exchange -> Mono.never()), this::echo);
+        WebSocketLimits impatient = WebSocketLimits.none().withKeyTimeout(Duration.ofMillis(1));
+        serve(impatient.limit(service(), exchange -> Mono.never()), this::echo);
         assertThat(connect().closeCode()).isEqualTo(CloseStatus.SERVICE_OVERLOAD.getCode());
         assertThat(received).isEmpty();
     }

@@ -1,0 +1,48 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.RateLimitEngine;
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
+
+/**
+ * Our limits as the rate limiter of Spring Cloud Gateway, where that is on the class path. Comes before the gateway's own configuration, which has the
+ * filter only if there is a rate limiter; it is the primary one, because the gateway has another whenever there is Redis.
+ */
+@AutoConfiguration(
+        beforeName = {
+            "org.springframework.cloud.gateway.config.GatewayAutoConfiguration",
+            "org.springframework.cloud.gateway.config.GatewayRedisAutoConfiguration"
+        })
+@ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
+@ConditionalOnClass(RateLimiter.class)
+@ConditionalOnProperty(
+        name = {"ratelimit.enabled", "ratelimit.gateway.enabled", "spring.cloud.gateway.server.webflux.enabled"},
+        matchIfMissing = true)
+public class RateLimitGatewayAutoConfiguration {
+
+    @Bean
+    @Primary
+    @ConditionalOnMissingBean(RateLimiter.class)
+    GatewayRateLimiter gatewayRateLimiter(
+            RateLimitEngine engine, RateLimits limits, ConfigurationService configurationService) {
+        return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
+    }
+
+    /** A mistake in a route that is configured is found now, and not by the first request. */
+    @Bean
+    SmartInitializingSingleton gatewayRateLimiterCheck(
+            ObjectProvider<GatewayRateLimiter> limiter, ObjectProvider<GatewayProperties> routes) {
+        return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours)));
+    }
+}

@@ -1,0 +1,125 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
+import io.github.reactorratelimit.webflux.gateway.GatewayRules;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * The limits of the gateway's routes: those of {@code ratelimit.limits} that a route names, or that has the name of the route, and those that
+ * routes have themselves, made when they are first asked for. Routes may change while the application runs: other numbers then rule, and what was
+ * spent is kept; where more has changed, the limit is made anew.
+ */
+final class RouteLimits implements GatewayRules {
+
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
+
+    private final RateLimits limits;
+    private final Map<String, Made> made = new ConcurrentHashMap<>();
+
+    /** A limit, and what the route said when it was made or changed. */
+    private record Made(Map<String, String> said, ConfiguredLimit limit) {}
+
+    RouteLimits(RateLimits limits) {
+        this.limits = limits;
+    }
+
+    @Override
+    public RateLimitRule of(String routeId, GatewayRateLimiter.@Nullable Config config) {
+        Map<String, String> said = config == null ? Map.of() : config.numbers();
+        String named = config == null ? null : config.getUse();
+        if (said.isEmpty()) {
+            return named(routeId, named);
+        }
+        Properties.check(
+                named == null,
+                at(routeId) + ".use",
+                "names a limit, which has its own numbers: choose either that or limit");
+        Made now = made.get(routeId);
+        return now != null && now.said.equals(said) ? now.limit.rule() : changed(routeId, said);
+    }
+
+    private static String at(String routeId) {
+        return "route '" + routeId + "': " + GatewayRateLimiter.ARGUMENTS;
+    }
+
+    private RateLimitRule named(String routeId, @Nullable String name) {
+        ConfiguredLimit limit = limits.find(name == null ? routeId : name);
+        if (limit == null) {
+            throw new RateLimitConfigurationException(
+                    at(routeId),
+                    name == null
+                            ? "says nothing about its limit: give its RequestRateLimiter the argument ratelimit.limit or ratelimit.use,"
+                                    + " or ratelimit.limits one of the name of the route; or set ratelimit.gateway.enabled: false, to use"
+                                    + " the rate limiter of another bean"
+                            : "names '" + name + "', and there is no such limit in ratelimit.limits");
+        }
+        return limit.rule();
+    }
+
+    private RateLimitRule changed(String routeId, Map<String, String> said) {
+        return made.compute(routeId, (id, before) -> {
+                    if (before != null && before.said.equals(said)) {
+                        return before;
+                    }
+                    return before == null ? new Made(said, make(id, said)) : changed(before, id, said);
+                })
+                .limit
+                .rule();
+    }
+
+    private Made changed(Made before, String routeId, Map<String, String> said) {
+        LimitProperties wanted = properties(routeId, said);
+        LimitNumbers numbers = limits.factory().numbers(wanted, at(routeId));
+        ConfiguredLimit limit = before.limit;
+        if (!limit.properties().withNumbersOf(wanted).equals(wanted) || limit.isOfAnotherKind(numbers)) {
+            ConfiguredLimit anew = make(routeId, said);
+            limits.discard(limit);
+            return new Made(said, anew);
+        }
+        limit.change(numbers)
+                .subscribe(
+                        done -> LOG.info("The limit of route '{}' was changed", routeId),
+                        failed -> LOG.error("The limit of route '{}' could not be changed", routeId, failed));
+        return new Made(said, limit);
+    }
+
+    private ConfiguredLimit make(String routeId, Map<String, String> said) {
+        Properties.check(
+                limits.find(routeId) == null,
+                at(routeId),
+                "has numbers, and there is a limit of the name of the route in ratelimit.limits: choose one");
+        LimitProperties wanted = properties(routeId, said);
+        Properties.check(
+                wanted.algorithm() != LimitProperties.Algorithm.CONCURRENCY,
+                at(routeId) + ".algorithm",
+                "cannot be concurrency: a gateway does not tell when a request has ended. Use a limit with paths");
+        return limits.make(wanted, at(routeId));
+    }
+
+    /** Its key is the gateway's. */
+    private static LimitProperties properties(String routeId, Map<String, String> said) {
+        Map<String, Object> all = new LinkedHashMap<>(said);
+        all.put("name", routeId);
+        all.put("key", "all");
+        try {
+            return RateLimitRefresher.read(all);
+        } catch (BindException unreadable) {
+            Throwable root = unreadable;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            throw new RateLimitConfigurationException(
+                    at(routeId) + "." + unreadable.getName().getLastElement(Form.DASHED),
+                    String.valueOf(root.getMessage()),
+                    unreadable);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+package io.github.reactorratelimit.webflux.gateway;
+
+import io.github.reactorratelimit.webflux.RateLimitAnswer;
+import io.github.reactorratelimit.webflux.RateLimitDenial;
+import io.github.reactorratelimit.webflux.RateLimitDenial.Reason;
+import io.github.reactorratelimit.webflux.RateLimitEngine;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.cloud.gateway.event.FilterArgsEvent;
+import org.springframework.cloud.gateway.filter.ratelimit.AbstractRateLimiter;
+import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.route.RouteDefinitionRouteLocator;
+import org.springframework.cloud.gateway.support.ConfigurationService;
+import org.springframework.http.HttpHeaders;
+import org.springframework.web.server.ResponseStatusException;
+import reactor.core.publisher.Mono;
+
+/**
+ * Decides for the {@code RequestRateLimiter} filter of Spring Cloud Gateway. Whose permits are taken is told by the gateway's {@code
+ * KeyResolver}, how many there are by a rule for the route.
+ *
+ * <pre>{@code
+ * filters:
+ *   - name: RequestRateLimiter
+ *     args:
+ *       key-resolver: "#{@userKeyResolver}"
+ *       ratelimit.limit: 100 per minute
+ * }</pre>
+ *
+ * <p>A request above the limit is answered by the gateway, with the status of its filter (429 unless given) and the fields about the limit. One about
+ * which nobody can decide is an error with the status 503, and one whose key is empty an error with the status that the rule has for that: for the
+ * application's error handling to answer.
+ */
+public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
+
+    /** What the arguments of a route begin with that are for this limiter. */
+    public static final String ARGUMENTS = "ratelimit";
+
+    private static final Set<String> NAMES = Stream.of(BeanUtils.getPropertyDescriptors(Config.class))
+            .filter(property -> property.getWriteMethod() != null)
+            .map(property -> plain(property.getName()))
+            .collect(Collectors.toUnmodifiableSet());
+
+    private final RateLimitEngine engine;
+    private final GatewayRules rules;
+
+    /**
+     * A limiter for all routes.
+     *
+     * @param engine knows which header fields are sent, and who observes
+     * @param rules the rule of each route
+     * @param arguments reads the arguments of routes
+     */
+    public GatewayRateLimiter(RateLimitEngine engine, GatewayRules rules, ConfigurationService arguments) {
+        super(Config.class, ARGUMENTS, Objects.requireNonNull(arguments, "arguments"));
+        this.engine = Objects.requireNonNull(engine, "engine");
+        this.rules = Objects.requireNonNull(rules, "rules");
+    }
+
+    @Override
+    public Mono<RateLimiter.Response> isAllowed(String routeId, String key) {
+        return Mono.defer(() -> engine.ask(rules.of(routeId, config(routeId)), key))
+                .flatMap(GatewayRateLimiter::response);
+    }
+
+    /**
+     * Finds mistakes in what a route says before a request meets them.
+     *
+     * @param arguments of its {@code RequestRateLimiter}
+     * @throws RuntimeException saying what is wrong
+     */
+    public void check(String routeId, Map<String, ?> arguments) {
+        onApplicationEvent(new FilterArgsEvent(this, routeId, new LinkedHashMap<>(arguments)));
+        engine.ask(rules.of(routeId, config(routeId)), routeId);
+    }
+
+    /** The gateway tells what a route says, and would not mind what it does not know. */
+    @Override
+    public void onApplicationEvent(FilterArgsEvent event) {
+        for (String name : event.getArgs().keySet()) {
+            if (name.startsWith(ARGUMENTS + ".") && !NAMES.contains(plain(name.substring(ARGUMENTS.length() + 1)))) {
+                throw new IllegalArgumentException(
+                        "route '" + event.getRouteId() + "' has an unknown argument '" + name + "'");
+            }
+        }
+        super.onApplicationEvent(event);
+    }
+
+    private static String plain(String name) {
+        return name.replace("-", "").toLowerCase(Locale.ROOT);
+    }
+
+    /** What the route says, or else what all routes say. */
+    private @Nullable Config config(String routeId) {
+        Map<String, Config> all = getConfig();
+        Config own = all.get(routeId);
+        return own == null ? all.get(RouteDefinitionRouteLocator.DEFAULT_FILTERS) : own;
+    }
+
+    private static Mono<RateLimiter.Response> response(RateLimitAnswer answer) {
+        RateLimitDenial denial = answer.denial().orElse(null);
+        if (denial != null && (denial.reason() == Reason.UNAVAILABLE || denial.reason() == Reason.MISSING_KEY)) {
+            return Mono.error(new Refused(denial, answer));
+        }
+        Map<String, String> fields = new LinkedHashMap<>();
+        answer.headers().forEach((name, values) -> fields.put(name, String.join(", ", values)));
+        return Mono.just(new RateLimiter.Response(denial == null, fields));
+    }
+
+    /** For the application's error handling. */
+    private static final class Refused extends ResponseStatusException {
+
+        private static final long serialVersionUID = 1L;
+        private final HttpHeaders fields;
+
+        Refused(RateLimitDenial denial, RateLimitAnswer answer) {
+            super(denial.status(), denial.toString());
+            this.fields = answer.headers();
+        }
+
+        @Override
+        public HttpHeaders getHeaders() {
+            return fields;
+        }
+
+        /** Expected, and thrown for every request while the store is away. */
+        @Override
+        public synchronized Throwable fillInStackTrace() {
+            return this;
+        }
+    }
+
+    /**
+     * What a route says about its limit: either the name of one that is configured elsewhere, or numbers of its own. Written as in {@code
+     * ratelimit.limits}.
+     */
+    public static class Config {
+
+        private @Nullable String use;
+        private @Nullable String limit;
+        private @Nullable String algorithm;
+        private @Nullable String burst;
+        private @Nullable String queue;
+        private @Nullable String cost;
+        private @Nullable String maxWait;
+        private @Nullable String onFailure;
+        private @Nullable String whenUnavailable;
+        private @Nullable String store;
+
+        /** The name of a limit that is configured elsewhere, which all routes that use it share. */
+        public @Nullable String getUse() {
+            return use;
+        }
+
+        /** {@link #getUse}. */
+        public void setUse(@Nullable String use) {
+            this.use = use;
+        }
+
+        /** Permits and time, such as {@code 100 per minute}. */
+        public @Nullable String getLimit() {
+            return limit;
+        }
+
+        /** {@link #getLimit}. */
+        public void setLimit(@Nullable String limit) {
+            this.limit = limit;
+        }
+
+        /** How permits come back, such as {@code fixed-window}. */
+        public @Nullable String getAlgorithm() {
+            return algorithm;
+        }
+
+        /** {@link #getAlgorithm}. */
+        public void setAlgorithm(@Nullable String algorithm) {
+            this.algorithm = algorithm;
+        }
+
+        /** Permits that may be taken at once. */
+        public @Nullable String getBurst() {
+            return burst;
+        }
+
+        /** {@link #getBurst}. */
+        public void setBurst(@Nullable String burst) {
+            this.burst = burst;
+        }
+
+        /** Permits that may wait in line, for {@code leaky-bucket}. */
+        public @Nullable String getQueue() {
+            return queue;
+        }
+
+        /** {@link #getQueue}. */
+        public void setQueue(@Nullable String queue) {
+            this.queue = queue;
+        }
+
+        /** Permits that a request costs. */
+        public @Nullable String getCost() {
+            return cost;
+        }
+
+        /** {@link #getCost}. */
+        public void setCost(@Nullable String cost) {
+            this.cost = cost;
+        }
+
+        /** How long a request may wait for its turn, such as {@code 2s}. */
+        public @Nullable String getMaxWait() {
+            return maxWait;
+        }
+
+        /** {@link #getMaxWait}. */
+        public void setMaxWait(@Nullable String maxWait) {
+            this.maxWait = maxWait;
+        }
+
+        /** What happens when the limiter fails: {@code deny} or {@code allow}. */
+        public @Nullable String getOnFailure() {
+            return onFailure;
+        }
+
+        /** {@link #getOnFailure}. */
+        public void setOnFailure(@Nullable String onFailure) {
+            this.onFailure = onFailure;
+        }
+
+        /** What is answered while Redis is away: {@code open}, {@code closed} or {@code local}. */
+        public @Nullable String getWhenUnavailable() {
+            return whenUnavailable;
+        }
+
+        /** {@link #getWhenUnavailable}. */
+        public void setWhenUnavailable(@Nullable String whenUnavailable) {
+            this.whenUnavailable = whenUnavailable;
+        }
+
+        /** Where the state lives: {@code local} or {@code redis}. */
+        public @Nullable String getStore() {
+            return store;
+        }
+
+        /** {@link #getStore}. */
+        public void setStore(@Nullable String store) {
+            this.store = store;
+        }
+
+        /** What was said, by the names of the properties; {@code use} is not among them. */
+        public Map<String, String> numbers() {
+            Map<String, String> said = new LinkedHashMap<>();
+            put(said, "limit", limit);
+            put(said, "algorithm", algorithm);
+            put(said, "burst", burst);
+            put(said, "queue", queue);
+            put(said, "cost", cost);
+            put(said, "max-wait", maxWait);
+            put(said, "on-failure", onFailure);
+            put(said, "when-unavailable", whenUnavailable);
+            put(said, "store", store);
+            return said;
+        }
+
+        private static void put(Map<String, String> said, String property, @Nullable String value) {
+            if (value != null) {
+                said.put(property, value);
+            }
+        }
+    }
+}

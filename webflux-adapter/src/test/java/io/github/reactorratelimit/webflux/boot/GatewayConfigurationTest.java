@@ -1,0 +1,150 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
+import io.github.reactorratelimit.webflux.key.ClientAddress;
+import io.github.reactorratelimit.webflux.key.WebKeys;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
+import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfiguration;
+import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
+import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
+import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+import reactor.core.publisher.Mono;
+
+/** How a gateway gets our rate limiter, and what is told of mistakes. */
+class GatewayConfigurationTest {
+
+    private static final Path GUIDE = Path.of(System.getProperty("basedir", ""))
+            .toAbsolutePath()
+            .getParent()
+            .resolve("docs/webflux-gateway.md");
+
+    private static String route(String... arguments) {
+        return GatewayTest.route(1, "orders", arguments);
+    }
+
+    private static WebApplication start(String yaml, Class<?> more) {
+        return WebApplication.start(yaml, WebApplication.Gateway.class, GatewayTest.Keys.class, more);
+    }
+
+    @Test
+    void mistakesInRoutesKeepTheApplicationFromStarting() {
+        assertThat(failure(route("ratelimit.limit: many")))
+                .contains("route 'orders': ratelimit.limit", "'many' is no limit");
+        assertThat(failure(route("ratelimit.limit: 3 per day", "ratelimit.brust: 7")))
+                .contains("route 'orders'", "ratelimit.brust");
+        assertThat(failure(route("ratelimit.limit: 3", "ratelimit.algorithm: concurrency")))
+                .contains("route 'orders': ratelimit.algorithm", "cannot be concurrency");
+        assertThat(failure(route("ratelimit.use: nothing"))).contains("names 'nothing'");
+        assertThat(failure(route("redis-rate-limiter.replenishRate: 7")))
+                .contains("route 'orders'", "ratelimit.gateway.enabled: false");
+    }
+
+    private static String failure(String route) {
+        FailureAnalysis analysis = WebApplication.failure(
+                GatewayTest.gateway("", route), WebApplication.Gateway.class, GatewayTest.Keys.class);
+        return analysis.getDescription() + analysis.getAction();
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnLimiter {
+
+        @Bean
+        RateLimiter<Object> ownLimiter() {
+            return new RateLimiter<>() {
+                @Override
+                public Mono<Response> isAllowed(String routeId, String id) {
+                    return Mono.just(new Response(false, Map.of("X-Own", "yes")));
+                }
+
+                @Override
+                public Map<String, Object> getConfig() {
+                    return Map.of();
+                }
+
+                @Override
+                public Class<Object> getConfigClass() {
+                    return Object.class;
+                }
+
+                @Override
+                public Object newConfig() {
+                    return new Object();
+                }
+            };
+        }
+    }
+
+    @Test
+    void aRateLimiterOfTheApplicationReplacesOurs() {
+        try (WebApplication gateway = WebApplication.start(
+                GatewayTest.gateway("", route()),
+                WebApplication.Gateway.class,
+                GatewayTest.Keys.class,
+                OwnLimiter.class)) {
+            assertThat(gateway.get("/orders", "X-Tenant", "a").headers().firstValue("X-Own"))
+                    .contains("yes");
+            assertThat(gateway.context().getBeanNamesForType(GatewayRateLimiter.class))
+                    .isEmpty();
+        }
+    }
+
+    @Test
+    void itCanBeTurnedOffAlone() {
+        try (WebApplication gateway = start("ratelimit.gateway.enabled: false\n", GatewayTest.Keys.class)) {
+            assertThat(gateway.context().getBeanNamesForType(GatewayRateLimiter.class))
+                    .isEmpty();
+            assertThat(gateway.context().getBeanNamesForType(RateLimits.class)).isNotEmpty();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class GuidesKeys {
+
+        @Bean
+        @Primary
+        KeyResolver perClient(ClientAddress address) {
+            return WebKeys.clientAddress(address)::resolve;
+        }
+    }
+
+    @Test
+    void theRoutesOfTheGuideAreLimitedAsItSays() throws IOException {
+        Matcher yaml = Pattern.compile("(?s)```yaml\n(.*?)```").matcher(Files.readString(GUIDE));
+        assertThat(yaml.find()).isTrue();
+        try (WebApplication gateway =
+                WebApplication.start(yaml.group(1), WebApplication.Gateway.class, GuidesKeys.class)) {
+            GatewayRateLimiter limiter = gateway.bean(GatewayRateLimiter.class);
+            assertThat(limiter.isAllowed("orders", "some").block().getHeaders())
+                    .containsEntry("RateLimit-Policy", "\"orders\";q=20;w=12");
+            assertThat(limiter.isAllowed("reports", "some").block().getHeaders())
+                    .containsEntry("RateLimit-Policy", "\"plan\";q=1000;w=3600");
+        }
+    }
+
+    @Test
+    void applicationsWithoutTheGatewayDoNotNeedIt() {
+        new ReactiveWebApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(
+                        HttpHandlerAutoConfiguration.class,
+                        WebFluxAutoConfiguration.class,
+                        RateLimitAutoConfiguration.class,
+                        RateLimitGatewayAutoConfiguration.class))
+                .withClassLoader(new FilteredClassLoader("org.springframework.cloud.gateway"))
+                .run(context -> assertThat(context).hasNotFailed().hasSingleBean(RateLimits.class));
+    }
+}
