@@ -17,7 +17,8 @@ final class LongsOutput extends CommandOutput<String, String, long[]> {
     }
 
     /** The integers; none if it is not an array of them. */
-    long[] integers() {
+    @Override
+    public long[] get() {
         return strange || filled != output.length ? NONE : output;
     }
 

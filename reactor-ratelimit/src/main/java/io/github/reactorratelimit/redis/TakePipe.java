@@ -25,6 +25,12 @@ import reactor.util.concurrent.Queues;
  * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way. What the connection's own thread
  * writes overtakes what another thread wrote a moment before: so the worker never works there, but is poked by those who deliver, before
  * they deliver.
+ *
+ * <p>Unless answers are to be told {@linkplain OnConnection on the connection's thread}: then that is where most is asked. The worker writes
+ * there what it found only if nothing of the limiter is under way, so that there is nothing to overtake: it looks after it took
+ * the asks out, and whoever asked one of them began its calls of before earlier. While calls are under way it leaves the asks to the end
+ * of those, which gathers them, or to a worker on another thread. And subscribers are told before the next call is sent, so that what they ask travels in
+ * it: one call after the other carries everybody, and no thread is woken.
  */
 final class TakePipe extends SerialWorker {
 
@@ -70,6 +76,12 @@ final class TakePipe extends SerialWorker {
     /** The worker's: asked by the whole script when what is put together is sent. */
     private @Nullable Runnable next;
 
+    /** The worker's: put together on the connection's thread, and kept back for another. */
+    private @Nullable TakeCall kept;
+
+    /** Whether {@code kept} or {@code next} are for another thread, until that has sent them. */
+    private volatile boolean keepsBack;
+
     /** The worker's: the last run of each key in the call that is put together. */
     private final Map<String, TakeRun> lastRuns = new HashMap<>();
 
@@ -93,23 +105,66 @@ final class TakePipe extends SerialWorker {
 
     @Override
     protected void work() {
+        boolean here = pipes.tellsOnConnection() && OnConnection.isHere();
+        long begun = here ? pipes.begun() : 0;
+        if (here && !mayWorkHere()) {
+            return;
+        }
         Away gone = away;
         if (gone != null) {
             away = null;
             giveUp(gone);
         }
         sendAgain();
+        if (keepsBack && sentAgain.isEmpty()) {
+            sendKept();
+        }
         while (sentAgain.isEmpty() && underWay.get() < mostUnderWay()) {
             TakeCall call = gather();
-            lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
-            if (call != null) {
-                underWay.incrementAndGet();
-                pipes.send(call);
-            } else if (next == null) {
+            lastWasFull = call != null && call.runs() >= MAX_RUNS;
+            if (call == null && next == null) {
                 return;
             }
+            if (here && pipes.begun() != begun) {
+                keepBack(call);
+                return;
+            }
+            send(call);
+            begun++;
             passNext();
         }
+    }
+
+    private void send(@Nullable TakeCall call) {
+        if (call != null) {
+            underWay.incrementAndGet();
+            pipes.send(call);
+        }
+    }
+
+    private void keepBack(@Nullable TakeCall call) {
+        kept = call;
+        keepsBack = true;
+        pipes.deliveries().runElsewhere(poking);
+    }
+
+    private void sendKept() {
+        send(kept);
+        kept = null;
+        passNext();
+        keepsBack = false;
+    }
+
+    /** Else another thread does, or this one when the last call under way is answered. */
+    private boolean mayWorkHere() {
+        boolean forOthers = keepsBack || !again.isEmpty();
+        if (!forOthers && pipes.isQuiet()) {
+            return true;
+        }
+        if (forOthers || (underWay.get() == 0 && !asked.isEmpty())) {
+            pipes.deliveries().runElsewhere(poking);
+        }
+        return false;
     }
 
     private void sendAgain() {
@@ -149,7 +204,7 @@ final class TakePipe extends SerialWorker {
 
     /** Runs what asks by the whole script when all takes that came before are sent. */
     void behind(Runnable asking) {
-        if (PASSING.get() == this || (asked.isEmpty() && isIdle())) {
+        if (PASSING.get() == this || (asked.isEmpty() && isIdle() && !keepsBack && mayPassHere())) {
             asking.run();
         } else {
             asked.offer(new Passing(asking));
@@ -157,12 +212,16 @@ final class TakePipe extends SerialWorker {
         }
     }
 
+    private boolean mayPassHere() {
+        return !pipes.tellsOnConnection() || !OnConnection.isHere() || pipes.isQuiet();
+    }
+
     private @Nullable TakeCall gather() {
         TakeCall call = null;
         TakeRun last = null;
         int overdue = 0;
         long nowNanos = pipes.now();
-        for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
+        for (int asks = 0; asks < maxAsks && (call == null || call.runs() < MAX_RUNS); ) {
             Asked first = asked.poll();
             if (!(first instanceof TakeAsk ask)) {
                 next = first instanceof Passing passing ? passing.asking() : null;
@@ -187,9 +246,8 @@ final class TakePipe extends SerialWorker {
             }
             asks++;
             if (call == null) {
-                call = new TakeCall(this);
-                last = new TakeRun(ask);
-                call.add(last);
+                call = new TakeCall(this, ask);
+                last = call.firstRun();
             } else {
                 last = add(call, last, ask);
             }
@@ -208,7 +266,9 @@ final class TakePipe extends SerialWorker {
         TakeRun run = before;
         if (run == null || !run.first().key().equals(ask.key())) {
             if (lastRuns.isEmpty()) {
-                call.runs().forEach(known -> lastRuns.put(known.first().key(), known));
+                for (TakeRun known = call.firstRun(); known != null; known = known.following()) {
+                    lastRuns.put(known.first().key(), known);
+                }
             }
             run = lastRuns.get(ask.key());
         }
@@ -216,8 +276,7 @@ final class TakePipe extends SerialWorker {
             run.add(ask);
             return run;
         }
-        TakeRun next = new TakeRun(ask);
-        call.add(next);
+        TakeRun next = call.add(ask);
         if (!lastRuns.isEmpty()) {
             lastRuns.put(ask.key(), next);
         }
@@ -250,6 +309,18 @@ final class TakePipe extends SerialWorker {
     void succeeded() {
         pipes.breaker().succeeded();
         ended(false);
+    }
+
+    /** A call was answered, which is told on this thread; {@link #sendWaiting} follows. */
+    void succeededHere() {
+        pipes.breaker().succeeded();
+        underWay.decrementAndGet();
+    }
+
+    void sendWaiting() {
+        if (!asked.isEmpty()) {
+            poke();
+        }
     }
 
     /** However many asks travel in it, a call that fails is one failure. */
@@ -285,7 +356,7 @@ final class TakePipe extends SerialWorker {
     }
 
     private static void fail(TakeCall call, Throwable error) {
-        for (TakeRun run : call.runs()) {
+        for (TakeRun run = call.firstRun(); run != null; run = run.following()) {
             for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
                 ask.failed(error);
             }
@@ -304,7 +375,9 @@ final class TakePipe extends SerialWorker {
 
     void deliver(TakeCall call, int ready) {
         pipes.deliveries().add(call);
-        deliver(ready);
+        if (!OnConnection.isHere() || !pipes.deliveries().deliverHere(ready)) {
+            deliver(ready);
+        }
     }
 
     /** The short script did not decide: nothing was written. */
