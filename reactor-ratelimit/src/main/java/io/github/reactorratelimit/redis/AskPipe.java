@@ -34,9 +34,9 @@ final class AskPipe<A, B> extends SerialWorker {
             return true;
         }
 
-        /** Runs what sends when {@link #mayBeWrittenOnConnection} says no. */
-        default void runElsewhere(Runnable task) {
-            task.run();
+        /** Runs on another thread what must not be written on the connection's; false if none takes it any more. */
+        default boolean runElsewhere(Runnable task) {
+            return false;
         }
 
         /** Whether an ask may share a call with the one before it. */
@@ -106,9 +106,8 @@ final class AskPipe<A, B> extends SerialWorker {
         }
         if (underWay.isEmpty() && !next.isEmpty()) {
             // Looked at when the ask is here: whoever asked it began before what it asked otherwise.
-            if (Thread.currentThread() == cameOn && !outlet.mayBeWrittenOnConnection()) {
-                outlet.runElsewhere(poking);
-            } else {
+            boolean overtakes = Thread.currentThread() == cameOn && !outlet.mayBeWrittenOnConnection();
+            if (!overtakes || !outlet.runElsewhere(poking)) {
                 send();
             }
         }

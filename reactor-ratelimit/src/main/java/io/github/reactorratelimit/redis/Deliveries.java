@@ -133,12 +133,13 @@ final class Deliveries {
         return alone;
     }
 
-    /** Runs on another thread what must not run on this one, unless no thread takes it any more. */
-    void runElsewhere(Runnable task) {
+    /** Runs on another thread what must not run on this one; false if none takes it any more. */
+    boolean runElsewhere(Runnable task) {
         try {
             callbacks.schedule(task);
+            return true;
         } catch (RejectedExecutionException fullOrGone) {
-            OnConnection.leave(task);
+            return false;
         }
     }
 

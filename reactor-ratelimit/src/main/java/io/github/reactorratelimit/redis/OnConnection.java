@@ -14,19 +14,10 @@ final class OnConnection {
     }
 
     static void tell(Runnable answers) {
-        run(answers, true);
-    }
-
-    /** As if this were any thread. */
-    static void leave(Runnable task) {
-        run(task, null);
-    }
-
-    private static void run(Runnable task, @Nullable Boolean telling) {
         Boolean outer = TELLING.get();
-        TELLING.set(telling);
+        TELLING.set(true);
         try {
-            task.run();
+            answers.run();
         } finally {
             TELLING.set(outer);
         }

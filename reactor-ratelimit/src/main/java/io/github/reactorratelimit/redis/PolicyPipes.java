@@ -88,10 +88,8 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     }
 
     @Override
-    public void runElsewhere(Runnable task) {
-        if (takes != null) {
-            takes.deliveries().runElsewhere(task);
-        }
+    public boolean runElsewhere(Runnable task) {
+        return takes != null && takes.deliveries().runElsewhere(task);
     }
 
     /** What becomes of slots is told for a call as a whole, so whatever moves them travels alone. */

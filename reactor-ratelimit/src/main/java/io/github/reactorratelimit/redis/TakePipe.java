@@ -1,12 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.waiting.SerialWorker;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.util.concurrent.Queues;
@@ -61,11 +56,7 @@ final class TakePipe extends SerialWorker {
 
     private final Runnable poking = this::poke;
 
-    /** The server did not know the script. */
-    private final Queue<TakeCall> again = new ConcurrentLinkedQueue<>();
-
-    /** The worker's: those that were sent again. */
-    private final Deque<TakeCall> sentAgain = new ArrayDeque<>();
+    private final TakeResends resends = new TakeResends();
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. Whoever sets it pokes. */
     private volatile @Nullable Away away;
@@ -82,8 +73,8 @@ final class TakePipe extends SerialWorker {
     /** Whether {@code kept} or {@code next} are for another thread, until that has sent them. */
     private volatile boolean keepsBack;
 
-    /** The worker's: the last run of each key in the call that is put together. */
-    private final Map<String, TakeRun> lastRuns = new HashMap<>();
+    /** The worker's. */
+    private final CallBuilder building = new CallBuilder(this);
 
     /** @param maxUnderWay calls that may be under way before asks gather; {@code maxAsks} of them share one */
     TakePipe(TakePipes pipes, int maxUnderWay, int maxAsks) {
@@ -115,22 +106,23 @@ final class TakePipe extends SerialWorker {
             away = null;
             giveUp(gone);
         }
-        sendAgain();
-        if (keepsBack && sentAgain.isEmpty()) {
+        if (!resends.sendAll()) {
+            return;
+        }
+        if (keepsBack) {
             sendKept();
         }
-        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay()) {
+        while (underWay.get() < mostUnderWay()) {
             TakeCall call = gather();
             lastWasFull = call != null && call.runs() >= MAX_RUNS;
             if (call == null && next == null) {
                 return;
             }
-            if (here && pipes.begun() != begun) {
-                keepBack(call);
+            if (here && pipes.begun() != begun && keepBack(call)) {
                 return;
             }
             send(call);
-            begun++;
+            begun += call == null ? 0 : 1;
             passNext();
         }
     }
@@ -142,10 +134,16 @@ final class TakePipe extends SerialWorker {
         }
     }
 
-    private void keepBack(@Nullable TakeCall call) {
+    /** False if no other thread takes it any more. */
+    private boolean keepBack(@Nullable TakeCall call) {
         kept = call;
         keepsBack = true;
-        pipes.deliveries().runElsewhere(poking);
+        boolean isTaken = pipes.deliveries().runElsewhere(poking);
+        if (!isTaken) {
+            kept = null;
+            keepsBack = false;
+        }
+        return isTaken;
     }
 
     private void sendKept() {
@@ -157,27 +155,12 @@ final class TakePipe extends SerialWorker {
 
     /** Else another thread does, or this one when the last call under way is answered. */
     private boolean mayWorkHere() {
-        boolean forOthers = keepsBack || !again.isEmpty();
+        boolean forOthers = keepsBack || resends.areWaiting();
         if (!forOthers && pipes.isQuiet()) {
             return true;
         }
-        if (forOthers || (underWay.get() == 0 && !asked.isEmpty())) {
-            pipes.deliveries().runElsewhere(poking);
-        }
-        return false;
-    }
-
-    private void sendAgain() {
-        // First: who sees that one is over finds all that the server refused before, and new ones go behind them.
-        if (!sentAgain.isEmpty()) {
-            sentAgain.removeIf(TakeCall::isOver);
-        }
-        for (TakeCall call = again.poll(); call != null; call = again.poll()) {
-            sentAgain.add(call);
-            if (!call.sendText()) {
-                sentAgain.remove(call);
-            }
-        }
+        boolean isElsewhere = forOthers || (underWay.get() == 0 && !asked.isEmpty());
+        return isElsewhere && !pipes.deliveries().runElsewhere(poking);
     }
 
     private int mostUnderWay() {
@@ -217,11 +200,9 @@ final class TakePipe extends SerialWorker {
     }
 
     private @Nullable TakeCall gather() {
-        TakeCall call = null;
-        TakeRun last = null;
         int overdue = 0;
         long nowNanos = pipes.now();
-        for (int asks = 0; asks < maxAsks && (call == null || call.runs() < MAX_RUNS); ) {
+        for (int asks = 0; asks < maxAsks && !building.isFull(); ) {
             Asked first = asked.poll();
             if (!(first instanceof TakeAsk ask)) {
                 next = first instanceof Passing passing ? passing.asking() : null;
@@ -229,58 +210,23 @@ final class TakePipe extends SerialWorker {
             }
             if (ask.isLeft()) {
                 ask.release();
-                continue;
-            }
-            if (pipes.isOverdue(ask, nowNanos)) {
+            } else if (pipes.isOverdue(ask, nowNanos)) {
                 fail(ask, pipes.overdue());
                 overdue++;
-                continue;
-            }
-            if (pipes.isAskedWhole(ask.key())) {
-                if (call != null && call.isFor(ask.key())) {
-                    next = () -> askWhole(ask);
-                    break;
-                }
-                pass(() -> askWhole(ask));
-                continue;
-            }
-            asks++;
-            if (call == null) {
-                call = new TakeCall(this, ask);
-                last = call.firstRun();
+            } else if (!pipes.isAskedWhole(ask.key())) {
+                asks++;
+                building.add(ask);
+            } else if (building.isFor(ask.key())) {
+                next = () -> askWhole(ask);
+                break;
             } else {
-                last = add(call, last, ask);
+                pass(() -> askWhole(ask));
             }
-        }
-        if (!lastRuns.isEmpty()) {
-            lastRuns.clear();
         }
         if (overdue > 0) {
             deliver(overdue);
         }
-        return call;
-    }
-
-    /** The run that the ask belongs to: the last one of its key, or a new one. */
-    private TakeRun add(TakeCall call, @Nullable TakeRun before, TakeAsk ask) {
-        TakeRun run = before;
-        if (run == null || !run.first().key().equals(ask.key())) {
-            if (lastRuns.isEmpty()) {
-                for (TakeRun known = call.firstRun(); known != null; known = known.following()) {
-                    lastRuns.put(known.first().key(), known);
-                }
-            }
-            run = lastRuns.get(ask.key());
-        }
-        if (run != null && run.takes(ask)) {
-            run.add(ask);
-            return run;
-        }
-        TakeRun next = call.add(ask);
-        if (!lastRuns.isEmpty()) {
-            lastRuns.put(ask.key(), next);
-        }
-        return next;
+        return building.take();
     }
 
     /** What was asked later is none of those who waited. */
@@ -318,9 +264,13 @@ final class TakePipe extends SerialWorker {
     }
 
     void sendWaiting() {
-        if (!asked.isEmpty()) {
+        if (isWaiting()) {
             poke();
         }
+    }
+
+    private boolean isWaiting() {
+        return keepsBack || !asked.isEmpty();
     }
 
     /** However many asks travel in it, a call that fails is one failure. */
@@ -339,7 +289,7 @@ final class TakePipe extends SerialWorker {
 
     private void ended(boolean othersWaited) {
         underWay.decrementAndGet();
-        if (othersWaited || !asked.isEmpty()) {
+        if (othersWaited || isWaiting()) {
             pokeElsewhere();
         }
     }
@@ -351,7 +301,7 @@ final class TakePipe extends SerialWorker {
 
     /** The server did not know the script. */
     void sendAgain(TakeCall call) {
-        again.offer(call);
+        resends.add(call);
         pokeElsewhere();
     }
 
