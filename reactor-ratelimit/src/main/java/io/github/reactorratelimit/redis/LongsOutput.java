@@ -17,8 +17,7 @@ final class LongsOutput extends CommandOutput<String, String, long[]> {
     }
 
     /** The integers; none if it is not an array of them. */
-    @Override
-    public long[] get() {
+    long[] integers() {
         return strange || filled != output.length ? NONE : output;
     }
 

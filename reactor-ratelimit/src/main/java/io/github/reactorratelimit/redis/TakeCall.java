@@ -116,31 +116,29 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     private void send(CommandType type) {
         TakePipes pipes = pipe.pipes();
         boolean withText = type == CommandType.EVAL;
+        LongsOutput output = new LongsOutput(pipes.codec());
         try {
-            RedisFuture<long[]> sent =
-                    pipes.commands().dispatch(type, new LongsOutput(pipes.codec()), pipes.arguments(this, withText));
+            RedisFuture<?> sent = pipes.commands().dispatch(type, output, pipes.arguments(this, withText));
             command = sent;
             if (isOver()) {
                 sent.cancel(true);
             }
             attaching = Thread.currentThread();
-            sent.whenComplete(withText ? this::cameOfText : this::came);
+            sent.whenComplete((ignored, error) -> came(withText, output, error));
             attaching = null;
         } catch (RuntimeException notSent) {
             end(null, ScriptCaller.classify(notSent));
         }
     }
 
-    private void came(long @Nullable [] reply, @Nullable Throwable error) {
-        if (error != null && unwrapped(error) instanceof RedisNoScriptException && !isOver()) {
+    private void came(boolean withText, LongsOutput output, @Nullable Throwable error) {
+        if (error == null) {
+            end(output.integers(), null);
+        } else if (!withText && unwrapped(error) instanceof RedisNoScriptException && !isOver()) {
             pipe.sendAgain(this);
         } else {
-            cameOfText(reply, error);
+            end(null, ScriptCaller.classify(unwrapped(error)));
         }
-    }
-
-    private void cameOfText(long @Nullable [] reply, @Nullable Throwable error) {
-        end(reply, error == null ? null : ScriptCaller.classify(unwrapped(error)));
     }
 
     private static Throwable unwrapped(Throwable error) {
