@@ -32,6 +32,9 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     private long sentNanos;
     private long nowMicros;
 
+    /** Told where the answer was read. */
+    private boolean here;
+
     /** The thread that is about to look whether the answer is already there: it does not read the connection then. */
     private @Nullable Thread attaching;
 
@@ -183,6 +186,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     }
 
     private void tellHere(long[] reply) {
+        here = true;
         pipe.succeededHere();
         settle(reply);
         pipe.sendWaiting();
@@ -227,7 +231,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     private void tell(@Nullable TakeAsk told, int ready) {
         if (told != null) {
             fill(told);
-            pipe.deliver(this, ready);
+            pipe.deliver(this, ready, here);
         }
     }
 

@@ -96,7 +96,7 @@ final class TakePipe extends SerialWorker {
 
     @Override
     protected void work() {
-        boolean here = pipes.tellsOnConnection() && OnConnection.isHere();
+        boolean here = OnConnection.isHere();
         long begun = here ? pipes.begun() : 0;
         if (here && !mayWorkHere()) {
             return;
@@ -196,7 +196,7 @@ final class TakePipe extends SerialWorker {
     }
 
     private boolean mayPassHere() {
-        return !pipes.tellsOnConnection() || !OnConnection.isHere() || pipes.isQuiet();
+        return !OnConnection.isHere() || pipes.isQuiet();
     }
 
     private @Nullable TakeCall gather() {
@@ -323,9 +323,9 @@ final class TakePipe extends SerialWorker {
         pipes.deliveries().deliver(ready);
     }
 
-    void deliver(TakeCall call, int ready) {
+    void deliver(TakeCall call, int ready, boolean here) {
         pipes.deliveries().add(call);
-        if (!OnConnection.isHere() || !pipes.deliveries().deliverHere(ready)) {
+        if (!here || !pipes.deliveries().deliverHere(ready)) {
             deliver(ready);
         }
     }
