@@ -1,7 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.Objects;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,12 +11,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Debit {
 
+    private static final AtomicIntegerFieldUpdater<Debit> SETTLED =
+            AtomicIntegerFieldUpdater.newUpdater(Debit.class, "settled");
+
     private final Object owner;
     private final String key;
     private final RateLimitPolicy policy;
     private final long permits;
     private final long atTick;
-    private final AtomicBoolean settled = new AtomicBoolean();
+
+    /** 1 once somebody has claimed it: no object of its own, since there is a debit for each decision. */
+    private volatile int settled;
 
     /** The same request at the shadow; written before the decision is handed over. */
     private @Nullable ShadowAsk shadow;
@@ -63,7 +68,7 @@ public final class Debit {
 
     /** True for the first caller only: whoever gets it gives the permits back. */
     public boolean claim() {
-        return settled.compareAndSet(false, true);
+        return settled == 0 && SETTLED.compareAndSet(this, 0, 1);
     }
 
     /** So many of the permits, as a debit of its own; whoever has claimed this gives that back. */

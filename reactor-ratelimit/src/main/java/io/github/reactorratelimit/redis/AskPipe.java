@@ -29,6 +29,16 @@ final class AskPipe<A, B> extends SerialWorker {
         /** One answer for each ask, in their order, or one error for all. */
         Mono<List<B>> call(String key, List<A> asks);
 
+        /** Whether what the connection's own thread writes now overtakes nothing that was asked before. */
+        default boolean mayBeWrittenOnConnection() {
+            return true;
+        }
+
+        /** Runs on another thread what must not be written on the connection's; false if none takes it any more. */
+        default boolean runElsewhere(Runnable task) {
+            return false;
+        }
+
         /** Whether an ask may share a call with the one before it. */
         default boolean mayTravelWith(A before, A next) {
             return true;
@@ -46,6 +56,11 @@ final class AskPipe<A, B> extends SerialWorker {
 
     /** Asks that were added and are not sent, at least. */
     private final AtomicInteger unsent = new AtomicInteger();
+
+    private final Runnable poking = this::poke;
+
+    /** The thread that brought what came last: the connection's. */
+    private volatile @Nullable Thread cameOn;
 
     /** What has come for the call under way. */
     private volatile @Nullable Outcome<B> outcome;
@@ -90,7 +105,11 @@ final class AskPipe<A, B> extends SerialWorker {
             }
         }
         if (underWay.isEmpty() && !next.isEmpty()) {
-            send();
+            // Looked at when the ask is here: whoever asked it began before what it asked otherwise.
+            boolean overtakes = Thread.currentThread() == cameOn && !outlet.mayBeWrittenOnConnection();
+            if (!overtakes || !outlet.runElsewhere(poking)) {
+                send();
+            }
         }
     }
 
@@ -131,6 +150,7 @@ final class AskPipe<A, B> extends SerialWorker {
     }
 
     private void came(Outcome<B> what) {
+        cameOn = Thread.currentThread();
         outcome = what;
         poke();
     }

@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
@@ -33,6 +34,9 @@ final class Deadlines {
     private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean watching = new AtomicBoolean();
 
+    /** Calls that ever began; counted after they can be seen in the queue. */
+    private final AtomicLong begun = new AtomicLong();
+
     Deadlines(Scheduler clock, Duration deadline) {
         this.clock = clock;
         this.deadline = deadline;
@@ -48,8 +52,19 @@ final class Deadlines {
 
     void begin(Watched reply) {
         calls.offer(new Call(reply, now() + deadline.toNanos()));
+        begun.incrementAndGet();
         removeAnswered();
         watch(deadline.toNanos());
+    }
+
+    long begun() {
+        return begun.get();
+    }
+
+    /** Whether nothing is under way of what began before. */
+    boolean isQuiet() {
+        removeAnswered();
+        return calls.isEmpty();
     }
 
     private long now() {

@@ -121,6 +121,28 @@ final class Deliveries {
         }
     }
 
+    /** What was added is delivered on this thread; false if a task is at work, which may have it. */
+    boolean deliverHere(int added) {
+        if (added > 1) {
+            watch();
+        }
+        boolean alone = active.compareAndSet(0, 1);
+        if (alone) {
+            work();
+        }
+        return alone;
+    }
+
+    /** Runs on another thread what must not run on this one; false if none takes it any more. */
+    boolean runElsewhere(Runnable task) {
+        try {
+            callbacks.schedule(task);
+            return true;
+        } catch (RejectedExecutionException fullOrGone) {
+            return false;
+        }
+    }
+
     private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
         int running = active.get();
         return first == firstBefore || (running < MAX_TASKS && isMoreReadyThan(running * READY_FOR_ONE_TASK));
@@ -249,7 +271,8 @@ final class Deliveries {
         }
         boolean first = cork.isEmpty();
         boolean held = cork.holds(pipe);
-        if (first) {
+        // While a connection waits for its subscriber nobody else could write either.
+        if (first && !OnConnection.isHere()) {
             watch();
         }
         return held;

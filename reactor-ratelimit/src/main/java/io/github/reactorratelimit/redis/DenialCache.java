@@ -106,10 +106,19 @@ final class DenialCache {
     /** Denies {@code permits} if it is known that Redis would deny {@code asked} of them, else null. */
     @Nullable
     Decision find(String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
-        Entry known = denials.get(key);
-        if (known == null) {
-            return null;
-        }
+        Entry known = known(key);
+        return known == null ? null : find(known, key, policy, permits, asked, nowNanos);
+    }
+
+    /** What is known of a key. */
+    @Nullable
+    Entry known(String key) {
+        return denials.isEmpty() ? null : denials.get(key);
+    }
+
+    /** As above, of what is {@linkplain #known known}: who finds nothing needs not read the clock. */
+    @Nullable
+    Decision find(Entry known, String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
         if (known.isOver(nowNanos) || known.generation() != generation(key)) {
             denials.remove(key, known);
             return null;
@@ -182,7 +191,7 @@ final class DenialCache {
     /** Where takes that are about to be asked for have to be claimed, if anywhere. */
     @Nullable
     Level level(String key, TakeTerms terms) {
-        return denials.get(key) instanceof Level level && level.isOf(terms) ? level : null;
+        return known(key) instanceof Level level && level.isOf(terms) ? level : null;
     }
 
     /** The key may have more than was denied: forgets what is known, and what calls under way will say. */

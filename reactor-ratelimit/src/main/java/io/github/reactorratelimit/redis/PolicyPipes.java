@@ -81,6 +81,17 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
         return answered;
     }
 
+    /** Takes of the key that were written by other threads may not have reached the wire. */
+    @Override
+    public boolean mayBeWrittenOnConnection() {
+        return takes == null || takes.isQuiet();
+    }
+
+    @Override
+    public boolean runElsewhere(Runnable task) {
+        return takes != null && takes.deliveries().runElsewhere(task);
+    }
+
     /** What becomes of slots is told for a call as a whole, so whatever moves them travels alone. */
     @Override
     public boolean mayTravelWith(Ask before, Ask next) {

@@ -75,42 +75,54 @@ final class Purses {
     /** Spends permits that are here; no allocation unless a batch has to be asked for. */
     boolean spendNow(String key, RateLimitPolicy policy, long permits) {
         Purse purse = purses.get(key);
-        return purse != null && spend(purse, policy, permits) != null;
+        return purse != null && spendNow(purse, policy, permits);
     }
 
     /** Spends permits that are here, or null. */
     @Nullable
     Decision spend(String key, RateLimitPolicy policy, long permits) {
         Purse purse = purses.get(key);
-        if (purse == null) {
-            return null;
-        }
-        Batch batch = spend(purse, policy, permits);
-        return batch == null ? null : allow(purse, permits, batch.atMicros());
+        return purse == null ? null : spend(purse, policy, permits);
     }
 
-    /** The clock is read after the permits were taken: what it says then decides, however long the thread was held up. */
-    private @Nullable Batch spend(Purse purse, RateLimitPolicy policy, long permits) {
-        if (!purse.isOf(policy)) {
-            return null;
+    private boolean spendNow(Purse purse, RateLimitPolicy policy, long permits) {
+        Batch batch = purse.isOf(policy) ? purse.take(permits) : null;
+        while (batch != null && !mayBeSpent(purse, batch, permits, now())) {
+            batch = purse.take(permits);
         }
-        for (Batch batch = purse.take(permits); batch != null; batch = purse.take(permits)) {
+        return batch != null;
+    }
+
+    private @Nullable Decision spend(Purse purse, RateLimitPolicy policy, long permits) {
+        Batch batch = purse.isOf(policy) ? purse.take(permits) : null;
+        for (; batch != null; batch = purse.take(permits)) {
             long now = now();
-            if (!batch.isOver(now, leaseNanos)) {
-                if (purse.isLow(now)) {
-                    traffic.refill(purse, now);
-                }
-                return batch;
+            if (mayBeSpent(purse, batch, permits, now)) {
+                return allow(purse, permits, batch.atMicros(), now);
             }
-            traffic.giveBack(purse, permits, batch);
-            traffic.giveBackRest(purse, List.of(batch));
         }
         return null;
     }
 
-    private Decision allow(Purse purse, long permits, long atMicros) {
+    /**
+     * Of permits that were taken out of a batch; else they go back. The clock is read after they were taken: what it says then decides,
+     * however long the thread was held up.
+     */
+    private boolean mayBeSpent(Purse purse, Batch batch, long permits, long now) {
+        if (!batch.isOver(now, leaseNanos)) {
+            if (purse.isLow(now)) {
+                traffic.refill(purse, now);
+            }
+            return true;
+        }
+        traffic.giveBack(purse, permits, batch);
+        traffic.giveBackRest(purse, List.of(batch));
+        return false;
+    }
+
+    private Decision allow(Purse purse, long permits, long atMicros, long now) {
         return Decision.allow(
-                purse.part(), purse.quota(now()), new Debit(owner, purse.key(), purse.policy(), permits, atMicros));
+                purse.part(), purse.quota(now), new Debit(owner, purse.key(), purse.policy(), permits, atMicros));
     }
 
     /** Asks Redis for what is not here. */
@@ -150,12 +162,13 @@ final class Purses {
         }
         long permits = decided.permits();
         if (decided.allowed()) {
-            learn(purse, decided, now());
-            return allow(purse, permits, decided.debit().orElseThrow().atTick());
+            long now = now();
+            learn(purse, decided, now);
+            return allow(purse, permits, decided.debit().orElseThrow().atTick(), now);
         }
-        Batch batch = spend(purse, policy, permits);
-        if (batch != null) {
-            return allow(purse, permits, batch.atMicros());
+        Decision spent = spend(purse, policy, permits);
+        if (spent != null) {
+            return spent;
         }
         long left = purse.left();
         return left == 0 ? decided : left + decided.remaining() >= permits ? null : deny(permits, decided, left);
@@ -202,8 +215,11 @@ final class Purses {
     }
 
     private Mono<Decision> spendHeld(Purse purse, Held held, long permits) {
-        if (held.claim() && !held.isOver(now(), leaseNanos)) {
-            return Mono.just(allow(purse, permits, held.firstMicros(Long.MAX_VALUE)));
+        if (held.claim()) {
+            long now = now();
+            if (!held.isOver(now, leaseNanos)) {
+                return Mono.just(allow(purse, permits, held.firstMicros(Long.MAX_VALUE), now));
+            }
         }
         traffic.giveBack(purse, held);
         return till.take(purse.key(), purse.policy(), permits);
@@ -220,15 +236,15 @@ final class Purses {
             return till.giveBack(debit, () -> {}).then(till.take(purse.key(), purse.policy(), permits));
         }
         learn(purse, decision, now);
-        return Mono.just(allow(purse, permits, held.firstMicros(debit.atTick())));
+        return Mono.just(allow(purse, permits, held.firstMicros(debit.atTick()), now));
     }
 
     /** What was under way to the purse has come before this denial, since answers come in the order of the asks. */
     private Mono<Decision> denied(Purse purse, Held held, long permits, Decision decision, boolean mayTryAgain) {
         putBack(purse, held);
-        Batch batch = spend(purse, purse.policy(), permits);
-        if (batch != null) {
-            return Mono.just(allow(purse, permits, batch.atMicros()));
+        Decision spent = spend(purse, purse.policy(), permits);
+        if (spent != null) {
+            return Mono.just(spent);
         }
         long left = purse.left();
         if (mayTryAgain && left > held.permits() && left + decision.remaining() >= permits) {

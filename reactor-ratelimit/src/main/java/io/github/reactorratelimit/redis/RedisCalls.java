@@ -68,7 +68,9 @@ final class RedisCalls {
         this.coalescing = options.coalescing();
         this.startMicros = TimeUnit.MILLISECONDS.toMicros(settings.scheduler().now(TimeUnit.MILLISECONDS));
         this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
-        this.office = new TakeOffice(caller, breaker, deliveries, keys, coalescing, new UnusualKeys(), settings);
+        boolean onConnection = options.onConnection() && coalescing;
+        this.office = new TakeOffice(
+                caller, breaker, deliveries, keys, coalescing, onConnection, new UnusualKeys(), settings);
         this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
         PolicyEpochs.Registry registry = new PolicyRegistry(caller, keys, call -> throughBreaker(tellingBreaker(call)));
         this.epochs = new PolicyEpochs(

@@ -227,6 +227,19 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
+     * The same store, whose {@code tryAcquire} under a token bucket or GCRA is answered on the thread of the connection that reads the
+     * answer, where Redis had to be asked: that saves two changes of thread for each round trip. Only for subscribers that never block and do
+     * little: while one of them runs, nothing that comes over the connection is read, for anybody, and calls miss their deadlines. Otherwise
+     * answers come on the limiter's scheduler for callbacks, and a slow subscriber delays only itself.
+     *
+     * <p>What a subscriber asks there is sent when the calls under way are answered, or with the next ask of another thread. Has no
+     * effect {@linkplain #withoutCoalescing() without coalescing}, nor for what else is asked.
+     */
+    public RedisStore answeringOnConnection() {
+        return with(options.toBuilder().onConnection(true).build());
+    }
+
+    /**
      * The same store with a call for every ask that is denied. Otherwise a denial answers asks of at least its
      * cost until Redis would allow what was denied, and at most for a second: what other processes give back may
      * be noticed that much later. The retry-after of a dearer ask is then a lower bound.

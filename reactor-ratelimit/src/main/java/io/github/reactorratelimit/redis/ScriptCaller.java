@@ -87,6 +87,16 @@ final class ScriptCaller {
         deadlines.begin(call);
     }
 
+    /** Whether all calls that anybody began before are over, as far as this thread can have seen them. */
+    boolean isQuiet() {
+        return deadlines.isQuiet();
+    }
+
+    /** How many calls ever began. */
+    long begun() {
+        return deadlines.begun();
+    }
+
     boolean sharesConnectionWith(ScriptCaller other) {
         return link.wire() == other.link.wire();
     }

@@ -54,9 +54,13 @@ final class Shortcuts {
         if (leased != null || denials == null) {
             return leased;
         }
+        DenialCache.Entry known = denials.known(key);
+        if (known == null) {
+            return null;
+        }
         RateLimitPolicy ruled = calls.ruled(policy);
         long missing = purses == null ? permits : permits - purses.left(key, ruled);
-        return denials.find(key, ruled, permits, missing, now());
+        return denials.find(known, key, ruled, permits, missing, now());
     }
 
     /** What is here and what Redis has. */

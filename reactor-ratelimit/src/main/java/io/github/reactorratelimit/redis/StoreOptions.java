@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param denialCache whether a denial answers for a while
  * @param leaseTime how long after their debit leased permits may be spent; null without leases
  * @param hashTag what chooses the slot of all keys; empty if each has its own
+ * @param onConnection whether takes are answered on the connection's thread
  * @param policyEpoch of two processes the one with the higher epoch says which policy rules; 0 without epochs
  */
 record StoreOptions(
@@ -23,10 +24,11 @@ record StoreOptions(
         boolean denialCache,
         @Nullable Duration leaseTime,
         String hashTag,
+        boolean onConnection,
         long policyEpoch) {
 
-    static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "", 0);
+    static final StoreOptions DEFAULT = new StoreOptions(
+            "ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "", false, 0);
 
     Builder toBuilder() {
         return new Builder(this);
@@ -42,6 +44,7 @@ record StoreOptions(
         private boolean denialCache;
         private @Nullable Duration leaseTime;
         private String hashTag;
+        private boolean onConnection;
         private long policyEpoch;
 
         private Builder(StoreOptions options) {
@@ -52,6 +55,7 @@ record StoreOptions(
             this.denialCache = options.denialCache;
             this.leaseTime = options.leaseTime;
             this.hashTag = options.hashTag;
+            this.onConnection = options.onConnection;
             this.policyEpoch = options.policyEpoch;
         }
 
@@ -90,6 +94,11 @@ record StoreOptions(
             return this;
         }
 
+        Builder onConnection(boolean value) {
+            onConnection = value;
+            return this;
+        }
+
         Builder policyEpoch(long value) {
             policyEpoch = value;
             return this;
@@ -97,7 +106,15 @@ record StoreOptions(
 
         StoreOptions build() {
             return new StoreOptions(
-                    prefix, deadline, failureMode, coalescing, denialCache, leaseTime, hashTag, policyEpoch);
+                    prefix,
+                    deadline,
+                    failureMode,
+                    coalescing,
+                    denialCache,
+                    leaseTime,
+                    hashTag,
+                    onConnection,
+                    policyEpoch);
         }
     }
 }

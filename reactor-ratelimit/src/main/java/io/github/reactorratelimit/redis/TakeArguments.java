@@ -40,17 +40,17 @@ final class TakeArguments {
     /** @param withText whether the server does not know the script */
     CommandArgs<String, String> of(TakeCall call, TakePipes pipes, boolean withText) {
         RedisCodec<String, String> codec = pipes.codec();
-        CommandArgs<String, String> arguments = new CommandArgs<>(codec)
-                .add(withText ? TEXT : SHA1)
-                .add(NUMBERS[KEYS_PER_RUN * call.runs().size()]);
-        for (TakeRun run : call.runs()) {
+        CommandArgs<String, String> arguments =
+                new CommandArgs<>(codec).add(withText ? TEXT : SHA1).add(NUMBERS[KEYS_PER_RUN * call.runs()]);
+        for (TakeRun run = call.firstRun(); run != null; run = run.following()) {
             pipes.addState(arguments, run.first().key());
         }
-        for (TakeRun run : call.runs()) {
+        for (TakeRun run = call.firstRun(); run != null; run = run.following()) {
             pipes.addNotes(arguments, run.first().key());
         }
         arguments.add(SERVER_TIME).add(partsPerTick).add(mostParts);
-        for (TakeRun run : call.areAlike() ? call.runs().subList(0, 1) : call.runs()) {
+        boolean alike = call.areAlike();
+        for (TakeRun run = call.firstRun(); run != null; run = alike ? null : run.following()) {
             addCost(arguments, run.first().permits());
             arguments.add(NUMBERS[run.count()]);
         }

@@ -46,17 +46,14 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
 
     private long askedNanos;
 
-    /** What is delivered: a decision or an error, or else what a call said of it. */
-    private @Nullable Decision decision;
-
-    private @Nullable Throwable error;
-    private @Nullable TakeCall call;
+    /** What is delivered: a decision, an error, or the run that it travelled in, which knows what became of all. */
+    private @Nullable Object outcome;
 
     /** Where it is claimed. */
     private @Nullable Level claim;
 
-    private boolean allowed;
-    private long owedParts;
+    /** In its run. */
+    private int place;
 
     TakeAsk(
             RedisState state,
@@ -146,17 +143,20 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
         }
     }
 
-    /** {@code owedParts}: after the take if it is allowed, what stood in its way if not. Delivered later. */
-    void answered(TakeCall call, boolean allowed, long owedParts) {
-        this.call = call;
-        this.allowed = allowed;
-        this.owedParts = owedParts;
+    boolean isClaimed() {
+        return claim != null;
+    }
+
+    /** Travels in a run, unless it fails. */
+    void joins(TakeRun run, int place) {
+        this.outcome = run;
+        this.place = place;
     }
 
     /** Delivered later. */
     void failed(Throwable error) {
         release();
-        this.error = error;
+        this.outcome = error;
     }
 
     /** Brings what {@code source} answers. It goes on when the subscriber leaves, for what may have been done must be known. */
@@ -167,16 +167,16 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
     /** Delivers. */
     @Override
     public void run() {
-        TakeCall answering = call;
-        if (answering != null) {
-            // Whoever keeps its subscription must not keep all that travelled with it.
-            call = null;
-            settle(answering.decide(this, allowed, owedParts));
-        } else if (decision != null) {
+        Object told = outcome;
+        // Whoever keeps its subscription must not keep all that travelled with it.
+        outcome = null;
+        if (told instanceof TakeRun run) {
+            settle(run.decide(this, place));
+        } else if (told instanceof Decision decision) {
             succeed(decision);
-        } else if (error instanceof RedisUnavailableException) {
+        } else if (told instanceof RedisUnavailableException) {
             state.unavailability().decide(key, policy, permits).subscribe(this::succeed, this::fail);
-        } else if (error != null) {
+        } else if (told instanceof Throwable error) {
             fail(error);
         }
     }
@@ -232,13 +232,13 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
 
         @Override
         public void onNext(Decision decision) {
-            ask.decision = decision;
+            ask.outcome = decision;
             ask.state.deliver(ask);
         }
 
         @Override
         public void onError(Throwable error) {
-            ask.error = error;
+            ask.outcome = error;
             ask.state.deliver(ask);
         }
 

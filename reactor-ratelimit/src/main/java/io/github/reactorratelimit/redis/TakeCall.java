@@ -1,14 +1,11 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Decision;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.protocol.CommandType;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,30 +17,65 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     private static final int UNDECIDED = -1;
     private static final int VALUES_PER_RUN = 2;
 
+    private static final AtomicIntegerFieldUpdater<TakeCall> OVER =
+            AtomicIntegerFieldUpdater.newUpdater(TakeCall.class, "over");
+
     private final TakePipe pipe;
-    private final List<TakeRun> runs = new ArrayList<>(1);
-    private final AtomicBoolean over = new AtomicBoolean();
+    private final TakeRun first;
+    private TakeRun last;
+    private int runs = 1;
     private int asks;
+
+    /** 1 when it is: whoever sets it tells. */
+    private volatile int over;
+
     private long sentNanos;
     private long nowMicros;
+
+    /** Told where the answer was read. */
+    private boolean here;
+
+    /** The thread that is about to look whether the answer is already there: it does not read the connection then. */
+    private @Nullable Thread attaching;
 
     /** The command that is under way. */
     private volatile @Nullable Future<?> command;
 
-    TakeCall(TakePipe pipe) {
+    TakeCall(TakePipe pipe, TakeAsk ask) {
         this.pipe = pipe;
+        this.first = new TakeRun(this, ask);
+        this.last = first;
     }
 
-    void add(TakeRun run) {
-        runs.add(run);
+    /** A new run for this ask. */
+    TakeRun add(TakeAsk ask) {
+        TakeRun run = new TakeRun(this, ask);
+        last.followBy(run);
+        last = run;
+        runs++;
+        return run;
     }
 
-    List<TakeRun> runs() {
+    TakeTerms terms() {
+        return pipe.pipes().terms();
+    }
+
+    /** The server's time at which all were decided. */
+    long nowMicros() {
+        return nowMicros;
+    }
+
+    /** Each is {@linkplain TakeRun#following() followed} by the next. */
+    TakeRun firstRun() {
+        return first;
+    }
+
+    int runs() {
         return runs;
     }
 
     boolean isFor(String key) {
-        for (TakeRun run : runs) {
+        for (TakeRun run = first; run != null; run = run.following()) {
             if (run.first().key().equals(key)) {
                 return true;
             }
@@ -57,8 +89,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     /** Whether all runs are of as many takes of as many permits. */
     boolean areAlike() {
-        TakeRun first = runs.get(0);
-        for (TakeRun run : runs) {
+        for (TakeRun run = first; run != null; run = run.following()) {
             if (run.count() != first.count() || !run.takes(first.first())) {
                 return false;
             }
@@ -68,17 +99,17 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     void send(long nowNanos) {
         sentNanos = nowNanos;
-        for (TakeRun run : runs) {
+        for (TakeRun run = first; run != null; run = run.following()) {
             asks += run.count();
-            TakeAsk first = run.first();
-            run.sending(first.state().shortcuts().generation(first.key()));
+            TakeAsk ask = run.first();
+            run.sending(ask.state().shortcuts().generation(ask.key()));
         }
         send(CommandType.EVALSHA);
     }
 
     /** Once more, with the text of the script: the server did not know it, so nothing ran. False if it is over. */
     boolean sendText() {
-        if (over.get()) {
+        if (isOver()) {
             return false;
         }
         send(CommandType.EVAL);
@@ -87,24 +118,26 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     private void send(CommandType type) {
         TakePipes pipes = pipe.pipes();
+        boolean withText = type == CommandType.EVAL;
         LongsOutput output = new LongsOutput(pipes.codec());
         try {
-            RedisFuture<?> sent =
-                    pipes.commands().dispatch(type, output, pipes.arguments(this, type == CommandType.EVAL));
+            RedisFuture<?> sent = pipes.commands().dispatch(type, output, pipes.arguments(this, withText));
             command = sent;
-            if (over.get()) {
+            if (isOver()) {
                 sent.cancel(true);
             }
-            sent.whenComplete((ignored, error) -> came(type, output, error));
+            attaching = Thread.currentThread();
+            sent.whenComplete((ignored, error) -> came(withText, output, error));
+            attaching = null;
         } catch (RuntimeException notSent) {
             end(null, ScriptCaller.classify(notSent));
         }
     }
 
-    private void came(CommandType type, LongsOutput output, @Nullable Throwable error) {
+    private void came(boolean withText, LongsOutput output, @Nullable Throwable error) {
         if (error == null) {
             end(output.integers(), null);
-        } else if (type == CommandType.EVALSHA && unwrapped(error) instanceof RedisNoScriptException && !over.get()) {
+        } else if (!withText && unwrapped(error) instanceof RedisNoScriptException && !isOver()) {
             pipe.sendAgain(this);
         } else {
             end(null, ScriptCaller.classify(unwrapped(error)));
@@ -118,7 +151,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
 
     @Override
     public boolean isOver() {
-        return over.get();
+        return over != 0;
     }
 
     /** The deadline has passed. A command that was not written yet is dropped, so that a reconnect does not send it late. */
@@ -133,15 +166,18 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     }
 
     private boolean end(long @Nullable [] reply, @Nullable Throwable error) {
-        if (!over.compareAndSet(false, true)) {
+        if (!OVER.compareAndSet(this, 0, 1)) {
             return false;
         }
         if (reply != null && isRight(reply)) {
             nowMicros = reply[0];
-            pipe.succeeded();
-            RedisState state = runs.get(0).first().state();
-            settle(reply);
-            state.unavailability().redisAnswered();
+            first.first().state().unavailability().redisAnswered();
+            if (pipe.pipes().tellsOnConnection() && attaching != Thread.currentThread()) {
+                OnConnection.tell(() -> tellHere(reply));
+            } else {
+                pipe.succeeded();
+                settle(reply);
+            }
         } else {
             Throwable failure = error != null ? error : new RedisReplyException("reply is none of takes.lua");
             pipe.failed(this, failure);
@@ -149,54 +185,63 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
         return true;
     }
 
+    private void tellHere(long[] reply) {
+        here = true;
+        pipe.succeededHere();
+        settle(reply);
+        pipe.sendWaiting();
+    }
+
     private boolean isRight(long[] reply) {
-        if (reply.length != 1 + VALUES_PER_RUN * runs.size() || !Exact.holds(reply[0])) {
+        if (reply.length != 1 + VALUES_PER_RUN * runs || !Exact.holds(reply[0])) {
             return false;
         }
-        for (int i = 0; i < runs.size(); i++) {
-            long allowed = reply[1 + VALUES_PER_RUN * i];
-            long owed = reply[2 + VALUES_PER_RUN * i];
-            boolean known = allowed >= UNDECIDED && allowed <= runs.get(i).count();
-            if (!known || owed < 0 || owed > pipe.pipes().terms().mostParts()) {
+        int value = 1;
+        for (TakeRun run = first; run != null; run = run.following()) {
+            long allowed = reply[value];
+            long owed = reply[value + 1];
+            boolean known = allowed >= UNDECIDED && allowed <= run.count();
+            if (!known || owed < 0 || owed > terms().mostParts()) {
                 return false;
             }
+            value += VALUES_PER_RUN;
         }
         return true;
     }
 
     private void settle(long[] reply) {
         TakeRun before = null;
-        TakeAsk first = null;
+        TakeAsk told = null;
         int ready = 0;
-        for (int i = 0; i < runs.size(); i++) {
-            TakeRun run = runs.get(i);
-            long allowed = reply[1 + VALUES_PER_RUN * i];
-            if (allowed == UNDECIDED) {
+        int value = 1;
+        for (TakeRun run = first; run != null; run = run.following()) {
+            if (reply[value] == UNDECIDED) {
                 pipe.askWhole(run);
             } else {
-                settle(run, allowed, reply[2 + VALUES_PER_RUN * i]);
-                first = first == null ? run.first() : first;
+                settle(run, reply[value], reply[value + 1]);
+                told = told == null ? run.first() : told;
                 before = run.goesOn(before);
                 ready += run.count();
             }
+            value += VALUES_PER_RUN;
         }
-        tell(first, ready);
+        tell(told, ready);
     }
 
-    private void tell(@Nullable TakeAsk first, int ready) {
-        if (first != null) {
-            fill(first);
-            pipe.deliver(this, ready);
+    private void tell(@Nullable TakeAsk told, int ready) {
+        if (told != null) {
+            fill(told);
+            pipe.deliver(this, ready, here);
         }
     }
 
     /** All of them have failed. */
     void tellAll() {
         TakeRun before = null;
-        for (TakeRun run : runs) {
+        for (TakeRun run = first; run != null; run = run.following()) {
             before = run.goesOn(before);
         }
-        tell(runs.get(0).first(), asks);
+        tell(first.first(), asks);
     }
 
     @Override
@@ -204,34 +249,11 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
         return asks;
     }
 
-    /** The first are allowed, each of which makes the next one owe more; those who are denied change nothing. */
-    private void settle(TakeRun run, long allowed, long owedAfterAll) {
-        long cost = pipe.pipes().terms().cost(run.first().permits());
-        long owed = owedAfterAll - allowed * cost;
-        long left = allowed;
-        for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
-            ask.release();
-            owed += left > 0 ? cost : 0;
-            ask.answered(this, left > 0, owed);
-            left--;
-        }
-        learn(run, allowed, owedAfterAll);
-    }
-
-    /** Before anybody hears of it, for who was denied may ask again at once; and when the claims are dropped. */
-    private void learn(TakeRun run, long allowed, long owedParts) {
-        TakeAsk first = run.first();
+    /** Learned before anybody hears of it, for who was denied may ask again at once; and when the claims are dropped. */
+    private void settle(TakeRun run, long allowed, long owedParts) {
+        run.answered(allowed, owedParts);
+        TakeAsk ask = run.first();
         boolean denied = allowed < run.count();
-        first.state()
-                .shortcuts()
-                .learn(first.key(), pipe.pipes().terms(), owedParts, denied, run.generation(), sentNanos);
-    }
-
-    /** What an ask of this call is told. */
-    Decision decide(TakeAsk ask, boolean allowed, long owedParts) {
-        TakeTerms terms = pipe.pipes().terms();
-        return allowed
-                ? terms.allow(ask.state(), ask.key(), ask.permits(), owedParts, nowMicros)
-                : terms.deny(ask.permits(), owedParts);
+        ask.state().shortcuts().learn(ask.key(), terms(), owedParts, denied, run.generation(), sentNanos);
     }
 }

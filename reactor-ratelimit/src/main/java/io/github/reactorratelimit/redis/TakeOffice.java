@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
  * @param deliveries brings answers to those who asked
  * @param keys names
  * @param coalescing whether takes share calls
+ * @param onConnection whether answers are told on the thread that brings them
  * @param unusual keys that have to be asked for with the whole script
  * @param settings has the clock
  */
@@ -20,6 +21,7 @@ record TakeOffice(
         Deliveries deliveries,
         RedisKeys keys,
         boolean coalescing,
+        boolean onConnection,
         UnusualKeys unusual,
         LimiterSettings settings) {
 

@@ -1,12 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.waiting.SerialWorker;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import reactor.util.concurrent.Queues;
@@ -25,6 +20,12 @@ import reactor.util.concurrent.Queues;
  * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way. What the connection's own thread
  * writes overtakes what another thread wrote a moment before: so the worker never works there, but is poked by those who deliver, before
  * they deliver.
+ *
+ * <p>Unless answers are to be told {@linkplain OnConnection on the connection's thread}: then that is where most is asked. The worker writes
+ * there what it found only if nothing of the limiter is under way, so that there is nothing to overtake: it looks after it took
+ * the asks out, and whoever asked one of them began its calls of before earlier. While calls are under way it leaves the asks to the end
+ * of those, which gathers them, or to a worker on another thread. And subscribers are told before the next call is sent, so that what they ask travels in
+ * it: one call after the other carries everybody, and no thread is woken.
  */
 final class TakePipe extends SerialWorker {
 
@@ -55,11 +56,7 @@ final class TakePipe extends SerialWorker {
 
     private final Runnable poking = this::poke;
 
-    /** The server did not know the script. */
-    private final Queue<TakeCall> again = new ConcurrentLinkedQueue<>();
-
-    /** The worker's: those that were sent again. */
-    private final Deque<TakeCall> sentAgain = new ArrayDeque<>();
+    private final TakeResends resends = new TakeResends();
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. Whoever sets it pokes. */
     private volatile @Nullable Away away;
@@ -70,8 +67,14 @@ final class TakePipe extends SerialWorker {
     /** The worker's: asked by the whole script when what is put together is sent. */
     private @Nullable Runnable next;
 
-    /** The worker's: the last run of each key in the call that is put together. */
-    private final Map<String, TakeRun> lastRuns = new HashMap<>();
+    /** The worker's: put together on the connection's thread, and kept back for another. */
+    private @Nullable TakeCall kept;
+
+    /** Whether {@code kept} or {@code next} are for another thread, until that has sent them. */
+    private volatile boolean keepsBack;
+
+    /** The worker's. */
+    private final CallBuilder building = new CallBuilder(this);
 
     /** @param maxUnderWay calls that may be under way before asks gather; {@code maxAsks} of them share one */
     TakePipe(TakePipes pipes, int maxUnderWay, int maxAsks) {
@@ -93,36 +96,71 @@ final class TakePipe extends SerialWorker {
 
     @Override
     protected void work() {
+        boolean here = OnConnection.isHere();
+        long begun = here ? pipes.begun() : 0;
+        if (here && !mayWorkHere()) {
+            return;
+        }
         Away gone = away;
         if (gone != null) {
             away = null;
             giveUp(gone);
         }
-        sendAgain();
-        while (sentAgain.isEmpty() && underWay.get() < mostUnderWay()) {
+        if (!resends.sendAll()) {
+            return;
+        }
+        if (keepsBack) {
+            sendKept();
+        }
+        while (underWay.get() < mostUnderWay()) {
             TakeCall call = gather();
-            lastWasFull = call != null && call.runs().size() >= MAX_RUNS;
-            if (call != null) {
-                underWay.incrementAndGet();
-                pipes.send(call);
-            } else if (next == null) {
+            lastWasFull = call != null && call.runs() >= MAX_RUNS;
+            if (call == null && next == null) {
                 return;
             }
+            if (here && pipes.begun() != begun && keepBack(call)) {
+                return;
+            }
+            send(call);
+            begun += call == null ? 0 : 1;
             passNext();
         }
     }
 
-    private void sendAgain() {
-        // First: who sees that one is over finds all that the server refused before, and new ones go behind them.
-        if (!sentAgain.isEmpty()) {
-            sentAgain.removeIf(TakeCall::isOver);
+    private void send(@Nullable TakeCall call) {
+        if (call != null) {
+            underWay.incrementAndGet();
+            pipes.send(call);
         }
-        for (TakeCall call = again.poll(); call != null; call = again.poll()) {
-            sentAgain.add(call);
-            if (!call.sendText()) {
-                sentAgain.remove(call);
-            }
+    }
+
+    /** False if no other thread takes it any more. */
+    private boolean keepBack(@Nullable TakeCall call) {
+        kept = call;
+        keepsBack = true;
+        boolean isTaken = pipes.deliveries().runElsewhere(poking);
+        if (!isTaken) {
+            kept = null;
+            keepsBack = false;
         }
+        return isTaken;
+    }
+
+    private void sendKept() {
+        send(kept);
+        kept = null;
+        passNext();
+        keepsBack = false;
+    }
+
+    /** Else another thread does, or this one when the last call under way is answered. */
+    private boolean mayWorkHere() {
+        boolean forOthers = keepsBack || resends.areWaiting();
+        if (!forOthers && pipes.isQuiet()) {
+            return true;
+        }
+        boolean isElsewhere = forOthers || (underWay.get() == 0 && !asked.isEmpty());
+        return isElsewhere && !pipes.deliveries().runElsewhere(poking);
     }
 
     private int mostUnderWay() {
@@ -149,7 +187,7 @@ final class TakePipe extends SerialWorker {
 
     /** Runs what asks by the whole script when all takes that came before are sent. */
     void behind(Runnable asking) {
-        if (PASSING.get() == this || (asked.isEmpty() && isIdle())) {
+        if (PASSING.get() == this || (asked.isEmpty() && isIdle() && !keepsBack && mayPassHere())) {
             asking.run();
         } else {
             asked.offer(new Passing(asking));
@@ -157,12 +195,14 @@ final class TakePipe extends SerialWorker {
         }
     }
 
+    private boolean mayPassHere() {
+        return !OnConnection.isHere() || pipes.isQuiet();
+    }
+
     private @Nullable TakeCall gather() {
-        TakeCall call = null;
-        TakeRun last = null;
         int overdue = 0;
         long nowNanos = pipes.now();
-        for (int asks = 0; asks < maxAsks && (call == null || call.runs().size() < MAX_RUNS); ) {
+        for (int asks = 0; asks < maxAsks && !building.isFull(); ) {
             Asked first = asked.poll();
             if (!(first instanceof TakeAsk ask)) {
                 next = first instanceof Passing passing ? passing.asking() : null;
@@ -170,58 +210,23 @@ final class TakePipe extends SerialWorker {
             }
             if (ask.isLeft()) {
                 ask.release();
-                continue;
-            }
-            if (pipes.isOverdue(ask, nowNanos)) {
+            } else if (pipes.isOverdue(ask, nowNanos)) {
                 fail(ask, pipes.overdue());
                 overdue++;
-                continue;
-            }
-            if (pipes.isAskedWhole(ask.key())) {
-                if (call != null && call.isFor(ask.key())) {
-                    next = () -> askWhole(ask);
-                    break;
-                }
-                pass(() -> askWhole(ask));
-                continue;
-            }
-            asks++;
-            if (call == null) {
-                call = new TakeCall(this);
-                last = new TakeRun(ask);
-                call.add(last);
+            } else if (!pipes.isAskedWhole(ask.key())) {
+                asks++;
+                building.add(ask);
+            } else if (building.isFor(ask.key())) {
+                next = () -> askWhole(ask);
+                break;
             } else {
-                last = add(call, last, ask);
+                pass(() -> askWhole(ask));
             }
-        }
-        if (!lastRuns.isEmpty()) {
-            lastRuns.clear();
         }
         if (overdue > 0) {
             deliver(overdue);
         }
-        return call;
-    }
-
-    /** The run that the ask belongs to: the last one of its key, or a new one. */
-    private TakeRun add(TakeCall call, @Nullable TakeRun before, TakeAsk ask) {
-        TakeRun run = before;
-        if (run == null || !run.first().key().equals(ask.key())) {
-            if (lastRuns.isEmpty()) {
-                call.runs().forEach(known -> lastRuns.put(known.first().key(), known));
-            }
-            run = lastRuns.get(ask.key());
-        }
-        if (run != null && run.takes(ask)) {
-            run.add(ask);
-            return run;
-        }
-        TakeRun next = new TakeRun(ask);
-        call.add(next);
-        if (!lastRuns.isEmpty()) {
-            lastRuns.put(ask.key(), next);
-        }
-        return next;
+        return building.take();
     }
 
     /** What was asked later is none of those who waited. */
@@ -252,6 +257,22 @@ final class TakePipe extends SerialWorker {
         ended(false);
     }
 
+    /** A call was answered, which is told on this thread; {@link #sendWaiting} follows. */
+    void succeededHere() {
+        pipes.breaker().succeeded();
+        underWay.decrementAndGet();
+    }
+
+    void sendWaiting() {
+        if (isWaiting()) {
+            poke();
+        }
+    }
+
+    private boolean isWaiting() {
+        return keepsBack || !asked.isEmpty();
+    }
+
     /** However many asks travel in it, a call that fails is one failure. */
     void failed(TakeCall call, Throwable error) {
         boolean othersWait = !asked.isEmpty();
@@ -268,7 +289,7 @@ final class TakePipe extends SerialWorker {
 
     private void ended(boolean othersWaited) {
         underWay.decrementAndGet();
-        if (othersWaited || !asked.isEmpty()) {
+        if (othersWaited || isWaiting()) {
             pokeElsewhere();
         }
     }
@@ -280,12 +301,12 @@ final class TakePipe extends SerialWorker {
 
     /** The server did not know the script. */
     void sendAgain(TakeCall call) {
-        again.offer(call);
+        resends.add(call);
         pokeElsewhere();
     }
 
     private static void fail(TakeCall call, Throwable error) {
-        for (TakeRun run : call.runs()) {
+        for (TakeRun run = call.firstRun(); run != null; run = run.following()) {
             for (TakeAsk ask = run.first(); ask != null; ask = ask.next()) {
                 ask.failed(error);
             }
@@ -302,9 +323,11 @@ final class TakePipe extends SerialWorker {
         pipes.deliveries().deliver(ready);
     }
 
-    void deliver(TakeCall call, int ready) {
+    void deliver(TakeCall call, int ready, boolean here) {
         pipes.deliveries().add(call);
-        deliver(ready);
+        if (!here || !pipes.deliveries().deliverHere(ready)) {
+            deliver(ready);
+        }
     }
 
     /** The short script did not decide: nothing was written. */

@@ -56,6 +56,20 @@ final class TakePipes {
         return office.deliveries();
     }
 
+    boolean tellsOnConnection() {
+        return office.onConnection();
+    }
+
+    /** Whether no call of the limiter is under way: then what the connection's own thread writes overtakes nothing. */
+    boolean isQuiet() {
+        return office.caller().isQuiet();
+    }
+
+    /** How many calls of the limiter ever began: no more than before if nobody wrote meanwhile. */
+    long begun() {
+        return office.caller().begun();
+    }
+
     long now() {
         return office.now();
     }

@@ -77,6 +77,32 @@ class DeliveriesTest {
     }
 
     @Test
+    void whoeverTakesLongHereGetsHelpForTheRestOfItsBundle() {
+        AtomicInteger meanwhile = new AtomicInteger();
+        deliveries.add(new Two(
+                () -> {
+                    look();
+                    look();
+                    callbacks.waiting.remove().run();
+                    meanwhile.set(delivered);
+                },
+                () -> delivered++));
+        assertThat(deliveries.deliverHere(2)).isTrue();
+        assertThat(meanwhile).hasValue(1);
+        assertThat(callbacks.waiting).isEmpty();
+    }
+
+    @Test
+    void nothingIsDeliveredHereWhileATaskIsAtWork() {
+        deliver();
+        deliveries.add(() -> delivered++);
+        assertThat(deliveries.deliverHere(1)).isFalse();
+        assertThat(delivered).isZero();
+        callbacks.waiting.remove().run();
+        assertThat(delivered).isEqualTo(2);
+    }
+
+    @Test
     void whoeverTakesLongInATaskGetsHelpForTheRestOfItsBundle() {
         AtomicInteger meanwhile = new AtomicInteger();
         deliveries.add(new Two(

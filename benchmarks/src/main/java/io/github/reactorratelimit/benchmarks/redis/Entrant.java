@@ -13,6 +13,8 @@ record Entrant(Contender contender, Target.Opener opener) {
 
     static final Entrant COALESCED = new Entrant(Contender.ours("ours, coalesced"), Ours.with(store -> store));
     static final Entrant LEASED = new Entrant(Contender.ours("ours, leased"), Ours.with(RedisStore::leasing));
+    static final Entrant ON_CONNECTION = new Entrant(
+            Contender.ours("ours, answering on the connection"), Ours.with(RedisStore::answeringOnConnection));
     static final Entrant ONE_CALL_EACH =
             new Entrant(Contender.ours("ours, one call each"), Ours.with(RedisStore::withoutCoalescing));
 

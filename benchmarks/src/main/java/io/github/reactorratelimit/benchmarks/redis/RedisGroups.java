@@ -13,6 +13,7 @@ public final class RedisGroups {
     private static final String P99 = LoadResult.P99;
     private static final String COALESCED = Entrant.COALESCED.name();
     private static final String LEASED = Entrant.LEASED.name();
+    private static final String ON_CONNECTION = Entrant.ON_CONNECTION.name();
     private static final String ONE_CALL_EACH = Entrant.ONE_CALL_EACH.name();
     private static final String SCRIPT = Entrant.SCRIPT.name();
     private static final int MANY = 100_000;
@@ -20,6 +21,9 @@ public final class RedisGroups {
     private static final String LOAD =
             "A fixed number of asks is in flight: each is asked again when it is answered, on the thread that answers. Server and"
                     + " client share the machine. Bytes are those that all threads of the client allocate per decision.";
+    private static final String ON_THE_CONNECTION =
+            " Peers and floors answer on the thread of their connection; of ours only the one that says so does, an option for subscribers"
+                    + " that never block.";
     private static final String DELAYING =
             " Bucket4j delaying takes up to 1 000 tokens and up to 1 s before it asks Redis, and over-admits: see the group"
                     + " `redis-bound`.";
@@ -32,14 +36,20 @@ public final class RedisGroups {
                 hot(
                         512,
                         Goal.bestPeer(COALESCED, 2),
+                        Goal.bestPeer(ON_CONNECTION, 2),
                         Goal.bestPeer(LEASED, 4),
                         Goal.detailOfBestPeer(COALESCED, P99, 1),
                         Goal.detailOfBestPeer(LEASED, P99, 1)),
                 hot(
                         64,
                         Goal.contender(COALESCED, Entrant.BATCHING.name(), 2.5),
+                        Goal.contender(ON_CONNECTION, Entrant.BATCHING.name(), 2.5),
                         Goal.contender(LEASED, Entrant.DELAYING.name(), 1.5)),
-                hot(1, Goal.contender(COALESCED, SCRIPT, 0.97), Goal.contender(LEASED, Entrant.DELAYING.name(), 1.5)),
+                hot(
+                        1,
+                        Goal.contender(COALESCED, SCRIPT, 0.97),
+                        Goal.contender(ON_CONNECTION, SCRIPT, 0.97),
+                        Goal.contender(LEASED, Entrant.DELAYING.name(), 1.5)),
                 many(64),
                 many(512),
                 deniedHot(),
@@ -51,9 +61,9 @@ public final class RedisGroups {
         return throughput(
                 "redis-hot-" + inFlight,
                 "Redis, one hot key, " + inFlight + " in flight, allowed",
-                entrants(Entrant.COALESCED, Entrant.LEASED),
+                entrants(Entrant.COALESCED, Entrant.ON_CONNECTION, Entrant.LEASED),
                 List.of(goals),
-                LOAD + DELAYING,
+                LOAD + ON_THE_CONNECTION + DELAYING,
                 Steady.allowed(inFlight, 1));
     }
 
@@ -61,12 +71,13 @@ public final class RedisGroups {
         return throughput(
                 "redis-many-" + inFlight,
                 "Redis, 100 000 keys, " + inFlight + " in flight, allowed",
-                entrants(Entrant.COALESCED, Entrant.LEASED, Entrant.ONE_CALL_EACH),
+                entrants(Entrant.COALESCED, Entrant.ON_CONNECTION, Entrant.LEASED, Entrant.ONE_CALL_EACH),
                 List.of(
                         Goal.bestPeer(COALESCED, 3),
+                        Goal.bestPeer(ON_CONNECTION, 3),
                         Goal.contender(ONE_CALL_EACH, SCRIPT, 0.95),
                         Goal.bytesOf(ONE_CALL_EACH, SCRIPT, 1.1)),
-                LOAD + " Keys are drawn uniformly." + DELAYING,
+                LOAD + ON_THE_CONNECTION + " Keys are drawn uniformly." + DELAYING,
                 Steady.allowed(inFlight, MANY));
     }
 
