@@ -181,7 +181,8 @@ final class Admission {
 
     /** Gives back what does not count, now that the status is known. */
     private Mono<Void> settle(ServerWebExchange exchange) {
-        return Mono.defer(() -> giveBack(takeOut(grant -> !grant.rule().counts(exchange))));
+        return ConnectionThread.stay(
+                exchange, Mono.defer(() -> giveBack(takeOut(grant -> !grant.rule().counts(exchange)))));
     }
 
     private List<Grant> takeOut(Predicate<Grant> which) {

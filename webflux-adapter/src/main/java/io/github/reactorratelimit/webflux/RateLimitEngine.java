@@ -135,15 +135,17 @@ public final class RateLimitEngine {
     }
 
     private Mono<Verdict> ask(ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission) {
-        return Mono.defer(() -> RuleAsks.of(exchange, toAsk, keyTimeout))
+        Mono<Optional<RateLimitDenial>> answer = Mono.defer(() -> RuleAsks.of(exchange, toAsk, keyTimeout))
                 .flatMap(asks -> asks.denial() == null
                         ? Asking.all(asks.asks(), admission)
-                        : Mono.just(Optional.of(asks.denial())))
+                        : Mono.just(Optional.of(asks.denial())));
+        Mono<Verdict> verdict = ConnectionThread.stay(exchange, answer)
                 .flatMap(denial -> denial.isPresent()
                         ? deny(exchange, admission, denial.get())
                         : Mono.justOrEmpty(pass(exchange, admission)))
                 .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
                 .doOnCancel(admission::leave);
+        return ConnectionThread.stay(exchange, verdict);
     }
 
     private Optional<Verdict> pass(ServerWebExchange exchange, Admission admission) {
