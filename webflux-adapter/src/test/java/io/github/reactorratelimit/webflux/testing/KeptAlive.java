@@ -44,8 +44,7 @@ public final class KeptAlive implements AutoCloseable {
             request.append(header).append("\r\n");
         }
         try {
-            socket.getOutputStream()
-                    .write(request.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1));
+            socket.getOutputStream().write(request.append("\r\n").toString().getBytes(StandardCharsets.ISO_8859_1));
             return status();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
