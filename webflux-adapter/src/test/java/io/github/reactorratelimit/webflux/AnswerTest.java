@@ -33,8 +33,7 @@ class AnswerTest {
 
     private final ExecutorService other = Executors.newSingleThreadExecutor();
     private final RateLimiter one = RateLimiter.of(few(1));
-    private final Admission admission =
-            Admission.of(MockServerWebExchange.from(MockServerHttpRequest.get("/hello")));
+    private final Admission admission = Admission.of(MockServerWebExchange.from(MockServerHttpRequest.get("/hello")));
 
     @AfterEach
     void stop() {
