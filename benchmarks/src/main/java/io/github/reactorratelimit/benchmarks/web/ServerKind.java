@@ -67,6 +67,7 @@ enum ServerKind {
                 "server.address=127.0.0.1",
                 "spring.main.banner-mode=off",
                 "spring.jmx.enabled=false",
+                "spring.reactor.netty.shutdown-quiet-period=0s",
                 "spring.cloud.gateway.server.webflux.enabled=false",
                 "bucket4j.enabled=" + name().startsWith("BUCKET4J")));
         all.addAll(properties);
