@@ -3,6 +3,7 @@ package io.github.reactorratelimit.benchmarks;
 import io.github.reactorratelimit.benchmarks.local.LocalGroups;
 import io.github.reactorratelimit.benchmarks.redis.RedisGroups;
 import io.github.reactorratelimit.benchmarks.waiting.WaitingGroups;
+import io.github.reactorratelimit.benchmarks.web.WebGroups;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -16,6 +17,7 @@ final class Groups {
         all.addAll(LocalGroups.all());
         all.addAll(RedisGroups.all());
         all.addAll(WaitingGroups.all());
+        all.addAll(WebGroups.all());
         return all;
     }
 }

@@ -125,6 +125,9 @@ final class Admission {
     }
 
     private static List<Grant> with(List<Grant> seen, Grant grant) {
+        if (seen.isEmpty()) {
+            return List.of(grant);
+        }
         List<Grant> more = new ArrayList<>(seen.size() + 1);
         more.addAll(seen);
         more.add(grant);
@@ -136,7 +139,7 @@ final class Admission {
         if (!pass()) {
             return false;
         }
-        if (!settlesOnCommit && grants().stream().anyMatch(grant -> grant.rule().isCountedByOutcome())) {
+        if (!settlesOnCommit && isCountedByOutcome(grants())) {
             settlesOnCommit = true;
             exchange.getResponse().beforeCommit(() -> settle(exchange));
         }
@@ -150,6 +153,20 @@ final class Admission {
         }
         owed = Set.of();
         return true;
+    }
+
+    private static boolean isCountedByOutcome(List<Grant> grants) {
+        for (Grant grant : grants) {
+            if (grant.rule().isCountedByOutcome()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether something has to go back before this denial, if it is one, is answered. */
+    boolean owesFor(@Nullable RateLimitDenial denial) {
+        return denial != null && !grants().isEmpty();
     }
 
     /** It was denied, or failed: gives everything back. */
@@ -189,7 +206,9 @@ final class Admission {
 
     /** Gives back what does not count, now that the status is known. */
     private Mono<Void> settle(ServerWebExchange exchange) {
-        return Mono.defer(() -> giveBack(takeOut(grant -> !grant.rule().counts(exchange))));
+        return ConnectionThread.stay(
+                exchange,
+                Mono.defer(() -> giveBack(takeOut(grant -> !grant.rule().counts(exchange)))));
     }
 
     private List<Grant> takeOut(Predicate<Grant> which) {

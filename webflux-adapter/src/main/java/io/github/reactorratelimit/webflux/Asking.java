@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
@@ -33,9 +34,6 @@ final class Asking {
     /** Whether the request may pass; if not, why. Cancelling leaves the line; what was granted before stays the admission's. */
     static Mono<Optional<RateLimitDenial>> all(List<RuleAsk> asks, Admission admission) {
         Asking asking = new Asking(admission);
-        if (asks.size() == 1 && isAnsweredAtOnce(asks.get(0).rule())) {
-            return asking.alone(asks.get(0));
-        }
         asks.forEach(asking::plan);
         Mono<Optional<RateLimitDenial>> answer = asking.askAtOnce();
         for (Mono<Optional<RateLimitDenial>> wait : asking.waits) {
@@ -52,7 +50,8 @@ final class Asking {
         return first == PASS ? then : first.flatMap(denial -> denial.isPresent() ? Mono.just(denial) : then);
     }
 
-    private static boolean isAnsweredAtOnce(RateLimitRule rule) {
+    /** Whether the answer never waits, and nothing is held while the request runs. */
+    static boolean isAnsweredAtOnce(RateLimitRule rule) {
         return rule.mode() instanceof RateLimitMode.Reject && !rule.isConcurrency();
     }
 
@@ -145,12 +144,17 @@ final class Asking {
     }
 
     private static Mono<Optional<RateLimitDenial>> failed(RateLimitRule rule, RateLimitException failure) {
+        return Mono.just(Optional.ofNullable(denialBy(rule, failure)));
+    }
+
+    /** What becomes of a request whose limiter failed; null if it passes. */
+    static @Nullable RateLimitDenial denialBy(RateLimitRule rule, RateLimitException failure) {
         if (failure instanceof RateLimitExceededException exceeded) {
-            return Mono.just(Optional.of(RateLimitDenial.by(rule, exceeded.decision())));
+            return RateLimitDenial.by(rule, exceeded.decision());
         }
         if (failure instanceof PermitsExceedCapacityException) {
-            return Mono.just(Optional.of(RateLimitDenial.tooCostly(rule)));
+            return RateLimitDenial.tooCostly(rule);
         }
-        return rule.onFailure() == FailureAction.ALLOW ? PASS : Mono.just(Optional.of(RateLimitDenial.failed(rule)));
+        return rule.onFailure() == FailureAction.ALLOW ? null : RateLimitDenial.failed(rule);
     }
 }

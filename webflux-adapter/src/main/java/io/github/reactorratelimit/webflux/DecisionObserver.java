@@ -29,6 +29,11 @@ record DecisionObserver(
 
     private static final RateLimitObservationConvention DEFAULT = new DefaultRateLimitObservationConvention();
 
+    /** Whether nobody watches. */
+    boolean isIdle() {
+        return registry.isNoop();
+    }
+
     /**
      * The same decision, observed.
      *
@@ -39,7 +44,7 @@ record DecisionObserver(
             List<RateLimitRule> rules,
             @Nullable ServerWebExchange exchange,
             Function<T, @Nullable RateLimitDenial> denial) {
-        if (registry.isNoop()) {
+        if (isIdle()) {
             return decision;
         }
         return Mono.deferContextual(around -> {

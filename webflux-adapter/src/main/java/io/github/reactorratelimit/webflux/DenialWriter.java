@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux;
 
 import java.util.List;
 import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
@@ -9,16 +10,24 @@ import reactor.core.publisher.Mono;
 record DenialWriter(ResponseFields fields, DenialCors cors, RateLimitDeniedHandler handler) {
 
     Mono<Void> write(ServerWebExchange exchange, RateLimitDenial denial, List<Grant> before) {
-        return Mono.defer(() -> isCommitted(exchange) ? Mono.empty() : cors.write(exchange))
-                .then(Mono.defer(() -> {
-                    if (isCommitted(exchange)) {
-                        return Mono.empty();
-                    }
-                    ServerHttpResponse response = exchange.getResponse();
-                    response.setStatusCode(denial.status());
-                    fields.writeDenied(denial, before, response);
-                    return handler.handle(exchange, denial);
-                }));
+        return Mono.defer(() -> {
+            if (isCommitted(exchange)) {
+                return Mono.empty();
+            }
+            return CorsUtils.isCorsRequest(exchange.getRequest())
+                    ? cors.write(exchange).then(Mono.defer(() -> answer(exchange, denial, before)))
+                    : answer(exchange, denial, before);
+        });
+    }
+
+    private Mono<Void> answer(ServerWebExchange exchange, RateLimitDenial denial, List<Grant> before) {
+        if (isCommitted(exchange)) {
+            return Mono.empty();
+        }
+        ServerHttpResponse response = exchange.getResponse();
+        response.setStatusCode(denial.status());
+        fields.writeDenied(denial, before, response);
+        return handler.handle(exchange, denial);
     }
 
     private static boolean isCommitted(ServerWebExchange exchange) {

@@ -3,6 +3,8 @@ package io.github.reactorratelimit.webflux;
 import io.github.reactorratelimit.webflux.RateLimitDenial.Reason;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
@@ -29,20 +31,35 @@ final class ProblemDeniedHandler implements RateLimitDeniedHandler {
         }
     }
 
+    /** All that a body depends on. */
+    private record Kind(Form form, String rule, Reason reason, int status) {}
+
+    /** As many as there are rules, reasons and forms. Each answer gets a copy: what becomes of it is its writer's. */
+    private final Map<Kind, byte[]> bodies = new ConcurrentHashMap<>();
+
     @Override
     public Mono<Void> handle(ServerWebExchange exchange, RateLimitDenial denial) {
         Form form = form(exchange.getRequest().getHeaders());
-        byte[] body = body(form, denial).getBytes(StandardCharsets.UTF_8);
+        byte[] body = bodies.computeIfAbsent(
+                new Kind(
+                        form,
+                        denial.rule().name(),
+                        denial.reason(),
+                        denial.status().value()),
+                unknown -> body(form, denial).getBytes(StandardCharsets.UTF_8));
         ServerHttpResponse response = exchange.getResponse();
         response.getHeaders().set(HttpHeaders.CONTENT_TYPE, form.type);
         response.getHeaders().setContentLength(body.length);
         response.getHeaders().add(HttpHeaders.VARY, HttpHeaders.ACCEPT);
-        DataBuffer buffer = response.bufferFactory().wrap(body);
+        DataBuffer buffer = response.bufferFactory().wrap(body.clone());
         return response.writeWith(Mono.just(buffer));
     }
 
     /** A problem unless another form is liked better; also if none is: an answer that cannot be read is still understood by its status. */
     private static Form form(HttpHeaders request) {
+        if (request.getFirst(HttpHeaders.ACCEPT) == null) {
+            return Form.PROBLEM;
+        }
         List<MediaType> accepted = accepted(request);
         double problem = Math.max(
                 liking(MediaType.APPLICATION_PROBLEM_JSON, accepted), liking(MediaType.APPLICATION_JSON, accepted));

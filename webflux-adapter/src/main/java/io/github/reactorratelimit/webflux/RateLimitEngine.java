@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -16,7 +17,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.PathContainer;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
+import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 
 /**
  * Applies rules to requests: what filters, annotated handlers and handler functions have in common. All rules that match a request
@@ -28,6 +32,11 @@ import reactor.core.publisher.Mono;
  * }</pre>
  */
 public final class RateLimitEngine {
+
+    private static final Mono<Verdict> PASSED = Mono.just(Verdict.PASS);
+
+    /** Not known at once: nothing goes on. */
+    private static final Mono<Verdict> LEFT = Mono.<Verdict>empty().hide();
 
     private final Map<String, RateLimitRule> rules;
     private final List<Matched> beforeAuthentication;
@@ -124,20 +133,34 @@ public final class RateLimitEngine {
     }
 
     /**
-     * Asks the rules whether the request may pass, and tells the response what they said. Empty if its client left meanwhile.
-     * After a denial or an error nothing is held any more, also of what rules before these have granted.
+     * Asks the rules whether the request may pass, tells the response what they said, and goes on with {@code then}. Empty if its client
+     * left meanwhile. After a denial or an error nothing is held any more, also of what rules before these have granted. A request that one
+     * limiter of this process decides costs no operator: {@code then} is subscribed as if there were no limit.
      */
-    Mono<Verdict> admit(ServerWebExchange exchange, List<RateLimitRule> asked) {
-        return Mono.defer(() -> {
+    <T> Mono<T> admit(ServerWebExchange exchange, List<RateLimitRule> asked, Function<Verdict, Mono<T>> then) {
+        return Mono.deferContextual(context -> {
             if (exempt.test(exchange)) {
-                return Mono.just(Verdict.PASS);
+                return then.apply(Verdict.PASS);
             }
             Admission admission = Admission.of(exchange);
             List<RateLimitRule> toAsk = admission.decide(asked);
-            return toAsk.isEmpty()
-                    ? Mono.just(Verdict.PASS)
-                    : observer.observed(ask(exchange, toAsk, admission), toAsk, exchange, Verdict::denial);
+            if (toAsk.isEmpty()) {
+                return then.apply(Verdict.PASS);
+            }
+            Mono<Verdict> verdict = observed(exchange, toAsk, admission, context);
+            return verdict instanceof Callable<?> known ? then.apply(valueOf(known)) : verdict.flatMap(then);
         });
+    }
+
+    private Mono<Verdict> observed(
+            ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission, ContextView context) {
+        return observer.isIdle()
+                ? decide(exchange, toAsk, admission, context)
+                : observer.observed(
+                        Mono.deferContextual(inner -> decide(exchange, toAsk, admission, inner)),
+                        toAsk,
+                        exchange,
+                        Verdict::denial);
     }
 
     /**
@@ -153,7 +176,7 @@ public final class RateLimitEngine {
         Mono<RateLimitAnswer> answer = Mono.defer(() -> {
             Admission admission = new Admission();
             admission.decide(List.of(rule));
-            return decide(asked, admission)
+            return ask(asked, admission)
                     .flatMap(denial -> answer(denial.orElse(null), admission))
                     .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
                     .doOnCancel(admission::leave);
@@ -176,26 +199,64 @@ public final class RateLimitEngine {
         return Mono.just(new RateLimitAnswer(null, headers));
     }
 
-    private Mono<Verdict> ask(ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission) {
-        return Mono.defer(() -> RuleAsks.of(exchange, toAsk, keyTimeout))
-                .flatMap(asks -> decide(asks, admission))
-                .flatMap(denial -> denial.isPresent()
-                        ? deny(exchange, admission, denial.get())
-                        : Mono.justOrEmpty(pass(exchange, admission)))
-                .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
-                .doOnCancel(admission::leave);
+    private static Verdict valueOf(Callable<?> known) {
+        try {
+            return (Verdict) Objects.requireNonNull(known.call());
+        } catch (Exception impossible) {
+            throw Exceptions.propagate(impossible);
+        }
     }
 
-    private static Mono<Optional<RateLimitDenial>> decide(RuleAsks asks, Admission admission) {
+    /** Begins at once. What is known when it returns is a {@link Mono#just}. */
+    private Mono<Verdict> decide(
+            ServerWebExchange exchange, List<RateLimitRule> toAsk, Admission admission, ContextView context) {
+        try {
+            Mono<RuleAsks> asks = RuleAsks.of(exchange, toAsk, keyTimeout);
+            if (!(asks instanceof Callable<?> known)) {
+                return later(exchange, admission, asks.flatMap(found -> ask(found, admission)));
+            }
+            RuleAsks found = (RuleAsks) Objects.requireNonNull(known.call());
+            if (found.denial() != null || found.asks().size() > 1 || !Asking.isAnsweredAtOnce(toAsk.get(0))) {
+                return later(exchange, admission, ask(found, admission));
+            }
+            Answer answer = Answer.of(found.asks().get(0), admission, Context.of(context));
+            Answer.Outcome outcome = answer.outcome();
+            return outcome == null || outcome.error() != null || admission.owesFor(outcome.denial())
+                    ? later(exchange, admission, answer.later())
+                    : now(exchange, admission, outcome.denial());
+        } catch (Throwable failed) {
+            Exceptions.throwIfFatal(failed);
+            return later(exchange, admission, Mono.error(Exceptions.unwrap(failed)));
+        }
+    }
+
+    /** Of a request that passes, or that is denied and holds nothing. */
+    private Mono<Verdict> now(ServerWebExchange exchange, Admission admission, @Nullable RateLimitDenial denial) {
+        return denial == null
+                ? pass(exchange, admission)
+                : Mono.just(new Verdict(denial, denials.write(exchange, denial, List.of())));
+    }
+
+    private static Mono<Optional<RateLimitDenial>> ask(RuleAsks asks, Admission admission) {
         return asks.denial() == null ? Asking.all(asks.asks(), admission) : Mono.just(Optional.of(asks.denial()));
     }
 
-    private Optional<Verdict> pass(ServerWebExchange exchange, Admission admission) {
+    private Mono<Verdict> later(
+            ServerWebExchange exchange, Admission admission, Mono<Optional<RateLimitDenial>> answer) {
+        Mono<Verdict> verdict = ConnectionThread.stay(exchange, answer)
+                .flatMap(denial ->
+                        denial.isPresent() ? deny(exchange, admission, denial.get()) : pass(exchange, admission))
+                .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
+                .doOnCancel(admission::leave);
+        return ConnectionThread.stay(exchange, verdict);
+    }
+
+    private Mono<Verdict> pass(ServerWebExchange exchange, Admission admission) {
         if (!admission.pass(exchange)) {
-            return Optional.empty();
+            return LEFT;
         }
         fields.writeAllowed(admission.grants(), exchange.getResponse());
-        return Optional.of(Verdict.PASS);
+        return PASSED;
     }
 
     private Mono<Verdict> deny(ServerWebExchange exchange, Admission admission, RateLimitDenial denial) {

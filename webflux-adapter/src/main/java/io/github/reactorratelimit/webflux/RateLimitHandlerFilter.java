@@ -50,8 +50,10 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
     @Override
     public Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> next) {
         ServerWebExchange exchange = request.exchange();
-        return engine.admit(exchange, rules)
-                .flatMap(verdict -> verdict.passes()
+        return engine.admit(
+                exchange,
+                rules,
+                verdict -> verdict.passes()
                         ? handle(request, next)
                         : Mono.just(new Denied(Objects.requireNonNull(verdict.denial()), verdict.answer())));
     }

@@ -64,8 +64,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
         List<RateLimitRule> rules = engine.matching(exchange, authenticated);
         Mono<Void> guarded = rules.isEmpty()
                 ? chain.filter(exchange)
-                : engine.admit(exchange, rules)
-                        .flatMap(verdict -> verdict.passes() ? chain.filter(exchange) : verdict.answer());
+                : engine.admit(
+                        exchange, rules, verdict -> verdict.passes() ? chain.filter(exchange) : verdict.answer());
         return mayHold ? releasingAtTheEnd(exchange, guarded) : guarded;
     }
 

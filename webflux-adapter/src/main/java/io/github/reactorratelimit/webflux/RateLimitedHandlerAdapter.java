@@ -57,8 +57,10 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     public Mono<HandlerResult> handle(ServerWebExchange exchange, Object handler) {
         List<RateLimitRule> asked = rulesOf((HandlerMethod) handler).orElseThrow();
         requireFilterForConcurrency(exchange, asked);
-        return engine.admit(exchange, asked)
-                .flatMap(verdict -> verdict.passes()
+        return engine.admit(
+                exchange,
+                asked,
+                verdict -> verdict.passes()
                         ? controllers.get().handle(exchange, handler)
                         : verdict.answer().then(Mono.<HandlerResult>empty()));
     }

@@ -6,6 +6,7 @@ import io.github.reactorratelimit.Decision;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -93,11 +94,14 @@ final class ResponseFields {
     }
 
     private static List<Told> told(List<Grant> grants) {
-        return grants.stream()
-                .filter(Grant::isReported)
-                .map(grant -> Told.of(grant.rule(), grant.decision()))
-                .filter(told -> told != null)
-                .collect(Collectors.toList());
+        List<Told> told = new ArrayList<>(grants.size() + 1);
+        for (Grant grant : grants) {
+            Told one = grant.isReported() ? Told.of(grant.rule(), grant.decision()) : null;
+            if (one != null) {
+                told.add(one);
+            }
+        }
+        return told;
     }
 
     private void write(List<Told> told, Told binding, HttpHeaders headers) {

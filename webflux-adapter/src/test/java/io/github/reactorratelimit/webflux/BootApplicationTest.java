@@ -50,8 +50,6 @@ class BootApplicationTest {
     private void start(String... properties) {
         application = new SpringApplicationBuilder(Application.class)
                 .properties("server.port=0", "server.address=127.0.0.1", "spring.main.banner-mode=off")
-                // Reactor Netty may stop reading a connection that was kept alive.
-                .properties("server.netty.max-keep-alive-requests=1")
                 .properties(properties)
                 .run();
     }

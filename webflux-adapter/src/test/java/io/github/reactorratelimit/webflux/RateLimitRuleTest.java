@@ -23,6 +23,7 @@ import org.springframework.http.HttpStatusCode;
 import org.springframework.mock.http.server.reactive.MockServerHttpRequest;
 import org.springframework.mock.web.server.MockServerWebExchange;
 import org.springframework.web.util.pattern.PatternParseException;
+import reactor.core.publisher.Mono;
 
 /** Rules are valid when they are built, and say what they are for. */
 class RateLimitRuleTest {
@@ -231,7 +232,7 @@ class RateLimitRuleTest {
         assertThat(engine.rules()).containsExactly(rule);
         assertThat(engine.rule("api")).containsSame(rule);
         assertThat(engine.rule("other")).isEmpty();
-        assertThat(engine.admit(get("/a", "X-User", "ann"), List.of(rule))
+        assertThat(engine.admit(get("/a", "X-User", "ann"), List.of(rule), Mono::just)
                         .map(Verdict::passes)
                         .block())
                 .isTrue();

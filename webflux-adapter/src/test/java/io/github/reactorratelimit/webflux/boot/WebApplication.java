@@ -35,8 +35,8 @@ import org.springframework.web.server.ResponseStatusException;
 import reactor.core.publisher.Mono;
 
 /**
- * A Boot application on a real server and a free port, whose configuration is a text of YAML. Each request has a connection of its own: Reactor
- * Netty 1.3.7 may stop reading from one on which a request comes before the last one has quite ended (reactor-netty#4361).
+ * A Boot application on a real server and a free port, whose configuration is a text of YAML. Each request has a connection of its own:
+ * Actuator's endpoints answer on other threads than the connection's, after which Reactor Netty 1.3.7 may stop reading it (reactor-netty#4361).
  */
 final class WebApplication implements AutoCloseable {
 

@@ -1,0 +1,73 @@
+package io.github.reactorratelimit.webflux;
+
+import io.netty.channel.EventLoop;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
+import org.springframework.util.ClassUtils;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.netty.Connection;
+
+/**
+ * Keeps a request on the event loop of its connection. A limiter that asks Redis, or lets wait, answers on another thread. To go on there
+ * would be slower, as every write has to come back; and Reactor Netty up to 1.3.7 may then never again read from a connection that is kept
+ * alive: the next request can come before the thread that answered the last one has ended it, and once it is answered nobody asks the
+ * socket for more (reactor-netty#4347, #4361).
+ *
+ * <p>A request that is not on its event loop when a limiter is asked stays away from it: somebody took it elsewhere on purpose, perhaps
+ * because what comes next blocks.
+ */
+final class ConnectionThread {
+
+    /** Other servers run WebFlux too; then the class that knows Reactor Netty is never loaded. */
+    private static final boolean REACTOR_NETTY =
+            ClassUtils.isPresent("reactor.netty.Connection", ConnectionThread.class.getClassLoader());
+
+    private ConnectionThread() {}
+
+    /**
+     * Signals what {@code answer} does, on the event loop of the request if that is where it is subscribed. Costs nothing
+     * but a look at the thread if the answer comes there.
+     */
+    static <T> Mono<T> stay(ServerWebExchange exchange, Mono<T> answer) {
+        if (!REACTOR_NETTY) {
+            return answer;
+        }
+        return Mono.defer(() -> {
+            Executor connection = ReactorNetty.threadOf(exchange.getRequest());
+            return connection == null ? answer : answer.publishOn(Schedulers.fromExecutor(connection));
+        });
+    }
+
+    /** All that needs Reactor Netty on the class path. */
+    private static final class ReactorNetty {
+
+        /** Runs tasks on the event loop of the request; null if the caller is not there, or the request comes from another server. */
+        static @Nullable Executor threadOf(ServerHttpRequest request) {
+            if (!(nativeRequest(request) instanceof Connection connection)) {
+                return null;
+            }
+            EventLoop loop = connection.channel().eventLoop();
+            return loop.inEventLoop() ? task -> run(task, loop) : null;
+        }
+
+        private static void run(Runnable task, EventLoop loop) {
+            if (loop.inEventLoop()) {
+                task.run();
+            } else {
+                loop.execute(task);
+            }
+        }
+
+        private static @Nullable Object nativeRequest(ServerHttpRequest request) {
+            try {
+                return ServerHttpRequestDecorator.getNativeRequest(request);
+            } catch (IllegalArgumentException | IllegalStateException madeByHand) {
+                return null;
+            }
+        }
+    }
+}
