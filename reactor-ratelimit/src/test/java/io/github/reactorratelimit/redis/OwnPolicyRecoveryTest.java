@@ -98,7 +98,7 @@ class OwnPolicyRecoveryTest {
         assertThat(look(other).limit()).isEqualTo(10);
         assertThat(take(other, 1).allowed()).isFalse();
         assertThat(take(unaware, 1).allowed()).isFalse();
-        unaware.changePolicy(KEY, FAST).block(PATIENCE);
+        unaware.changePolicy(KEY, TokenBucket.of(1_000, ofDays(300))).block(PATIENCE);
         assertThat(look(other).remaining()).isEqualTo(990);
     }
 

@@ -50,7 +50,12 @@ class SharedOwnPolicyTest {
 
     private static final Duration PATIENCE = ofSeconds(30);
     private static final String KEY = "k";
-    private static final TokenBucket TEN = TokenBucket.perHour(10);
+    private static final TokenBucket TEN = slow(10);
+
+    /** Nothing refills within a test, however long that takes. */
+    private static TokenBucket slow(long capacity) {
+        return TokenBucket.of(capacity, ofDays(300));
+    }
 
     private final Standalone redis;
     private final StatefulRedisConnection<String, String> admin;
@@ -124,11 +129,11 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         take(one, 3);
         one.tryAcquire("other", 3).block(PATIENCE);
-        give(one, TokenBucket.perHour(30));
+        give(one, slow(30));
         assertThat(remaining(one)).isEqualTo(27);
         assertThat(one.peek("other").block(PATIENCE).remaining()).isEqualTo(7);
         assertThat(one.policy()).isEqualTo(TEN);
-        give(one, TokenBucket.perHour(2));
+        give(one, slow(2));
         assertThat(take(one, 1).allowed()).isFalse();
         restore(one);
         assertThat(remaining(one)).isEqualTo(8);
@@ -138,13 +143,13 @@ class SharedOwnPolicyTest {
 
     static Stream<RateLimitPolicy> policies() {
         return Stream.of(
-                TokenBucket.perHour(40),
-                Gcra.of(40, ofHours(40)).withBurst(40),
+                slow(40),
+                Gcra.of(40, ofDays(300)).withBurst(40),
                 TokenBucket.of(40, ofDays(30)).stepwise(),
                 FixedWindow.of(40, ofDays(300)).fromFirstRequest(),
                 SlidingWindowLog.of(40, ofDays(30)),
                 SlidingWindowCounter.of(40, ofDays(200)),
-                Policies.all(TokenBucket.perHour(40), SlidingWindowLog.of(50, ofDays(3))));
+                Policies.all(slow(40), SlidingWindowLog.of(50, ofDays(3))));
     }
 
     @ParameterizedTest
@@ -180,10 +185,10 @@ class SharedOwnPolicyTest {
 
     @Test
     void processThatHasNotHeardGetsNoPermitMoreThanTheKeysPolicyGives() {
-        RateLimiter one = process(hearing(), TokenBucket.perHour(100));
-        RateLimiter deaf = process(deaf().withoutDenialCache(), TokenBucket.perHour(100));
+        RateLimiter one = process(hearing(), slow(100));
+        RateLimiter deaf = process(deaf().withoutDenialCache(), slow(100));
         take(deaf, 1);
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         int allowed = 0;
         for (int i = 0; i < 20; i++) {
             allowed += take(deaf, 1).allowed() ? 1 : 0;
@@ -195,10 +200,10 @@ class SharedOwnPolicyTest {
 
     @Test
     void manyAsksAtATimeOfAProcessThatHasNotHeardAreCountedUnderTheKeysPolicy() {
-        RateLimiter one = process(hearing(), TokenBucket.perHour(100));
-        RateLimiter deaf = process(deaf().withoutDenialCache(), TokenBucket.perHour(100));
+        RateLimiter one = process(hearing(), slow(100));
+        RateLimiter deaf = process(deaf().withoutDenialCache(), slow(100));
         take(deaf, 1);
-        give(one, TokenBucket.perHour(50));
+        give(one, slow(50));
         long allowed = Flux.range(0, 300)
                 .flatMap(i -> deaf.tryAcquire(KEY), 300)
                 .filter(Decision::allowed)
@@ -212,10 +217,10 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         RateLimiter other = process(hearing(), TEN);
         look(other);
-        give(one, TokenBucket.perHour(30));
+        give(one, slow(30));
         Await.until("the process has heard", () -> fits(other, 30));
         assertThat(take(other, 5).remaining()).isEqualTo(25);
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         Await.until("the process has heard", () -> !fits(other, 10));
         restore(one);
         Await.until("the process has heard", () -> fits(other, 10));
@@ -234,7 +239,7 @@ class SharedOwnPolicyTest {
     void processThatIsStartedLaterFollowsToo() {
         RateLimiter one = process(hearing(), TEN);
         take(one, 4);
-        give(one, TokenBucket.perHour(30));
+        give(one, slow(30));
         RateLimiter late = process(deaf(), TEN);
         look(late);
         assertThat(take(late, 26).remaining()).isZero();
@@ -248,7 +253,7 @@ class SharedOwnPolicyTest {
     void permitsAboveTheNewCapacityAreRefusedForThatKeyOnly() {
         RateLimiter one = process(hearing(), TEN);
         Mono<Decision> held = one.tryAcquire(KEY, 6);
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         StepVerifier.create(one.tryAcquire(KEY, 6))
                 .expectError(PermitsExceedCapacityException.class)
                 .verify(PATIENCE);
@@ -326,17 +331,17 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         RateLimiter deaf = process(deaf(), TEN);
         take(deaf, 2);
-        give(one, TokenBucket.perHour(100));
-        one.changePolicy(TokenBucket.perHour(50)).block(PATIENCE);
+        give(one, slow(100));
+        one.changePolicy(slow(50)).block(PATIENCE);
         assertThat(remaining(one)).isEqualTo(98);
         assertThat(remaining(deaf)).isEqualTo(98);
         restore(one);
         assertThat(remaining(one)).isEqualTo(48);
         assertThat(remaining(deaf)).isEqualTo(48);
-        one.changePolicy(TokenBucket.perHour(40)).block(PATIENCE);
+        one.changePolicy(slow(40)).block(PATIENCE);
         assertThat(remaining(one)).isEqualTo(38);
         assertThat(remaining(deaf)).isEqualTo(38);
-        give(deaf, TokenBucket.perHour(20));
+        give(deaf, slow(20));
         assertThat(remaining(one)).isEqualTo(18);
     }
 
@@ -345,24 +350,24 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         take(one, 4);
         one.changePolicy(SlidingWindowLog.of(30, ofDays(3))).block(PATIENCE);
-        give(one, TokenBucket.perHour(20));
+        give(one, slow(20));
         assertThat(remaining(one)).isEqualTo(16);
     }
 
     @Test
     void changesMadeAtTheSameTimeHappenOneAfterTheOtherAndNothingSpentIsForgotten() {
-        RateLimiter one = process(hearing(), TokenBucket.perHour(100));
-        RateLimiter other = process(deaf(), TokenBucket.perHour(100));
-        RateLimiter third = process(hearing(), TokenBucket.perHour(100));
+        RateLimiter one = process(hearing(), slow(100));
+        RateLimiter other = process(deaf(), slow(100));
+        RateLimiter third = process(hearing(), slow(100));
         take(one, 40);
         Mono.when(
                         one.changePolicy(KEY, SlidingWindowLog.of(60, ofDays(3))),
                         other.changePolicy(KEY, FixedWindow.of(70, ofDays(300)).fromFirstRequest()),
-                        third.changePolicy(TokenBucket.perHour(90)))
+                        third.changePolicy(slow(90)))
                 .block(PATIENCE);
         assertThat(look(one).limit()).isIn(60L, 70L);
         assertThat(remaining(one)).isEqualTo(look(one).limit() - 40);
-        Mono.when(one.restorePolicy(KEY), other.restorePolicy(KEY), third.changePolicy(KEY, TokenBucket.perHour(80)))
+        Mono.when(one.restorePolicy(KEY), other.restorePolicy(KEY), third.changePolicy(KEY, slow(80)))
                 .block(PATIENCE);
         assertThat(look(one).limit()).isIn(80L, 90L);
         assertThat(remaining(other)).isEqualTo(look(other).limit() - 40);
@@ -372,7 +377,7 @@ class SharedOwnPolicyTest {
     void whatWasTakenBeforeIsNotRefundedAfterwardsAndCountedAsLost() {
         RateLimiter one = process(hearing(), TEN);
         Decision before = take(one, 4);
-        give(one, TokenBucket.perHour(20));
+        give(one, slow(20));
         Decision during = take(one, 5);
         one.refund(before).block(PATIENCE);
         assertThat(remaining(one)).isEqualTo(11);
@@ -395,7 +400,7 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         RateLimiter other = process(hearing(), TEN);
         Decision before = take(other, 4);
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         restore(one);
         Await.until("the process has heard", () -> remaining(other) == 6);
         other.refund(before).block(PATIENCE);
@@ -406,7 +411,7 @@ class SharedOwnPolicyTest {
     void reservationIsSettledUnderThePolicyThatTheKeyHasThen() {
         RateLimiter one = process(hearing(), TEN);
         Reservation reserved = one.reserve(KEY, 3).block(PATIENCE);
-        give(one, TokenBucket.perHour(20));
+        give(one, slow(20));
         reserved.settle(5).block(PATIENCE);
         assertThat(remaining(one)).isEqualTo(15);
         Reservation again = one.reserve(KEY, 5).block(PATIENCE);
@@ -417,11 +422,11 @@ class SharedOwnPolicyTest {
 
     @Test
     void leasedPermitsAreNotSpentUnderThePolicyOfTheKey() {
-        RateLimiter one = process(hearing().leasing(ofSeconds(30)), TokenBucket.perHour(1_000));
+        RateLimiter one = process(hearing().leasing(ofSeconds(30)), slow(1_000));
         for (int i = 0; i < 20; i++) {
             assertThat(take(one, 1).allowed()).isTrue();
         }
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         for (int i = 0; i < 5; i++) {
             assertThat(take(one, 1).allowed()).isFalse();
             assertThat(one.tryAcquireNow(KEY, 1)).isFalse();
@@ -438,7 +443,7 @@ class SharedOwnPolicyTest {
                 RateLimiter.builder(TEN).name("beside-" + name).store(deaf()).build();
         limiters.add(beside);
         take(deaf, 1);
-        give(one, TokenBucket.perHour(3));
+        give(one, slow(3));
         assertThat(together(deaf, beside, 2)).isTrue();
         assertThat(together(deaf, beside, 2)).isFalse();
         assertThat(beside.peek("b").block(PATIENCE).remaining()).isEqualTo(8);
@@ -460,7 +465,7 @@ class SharedOwnPolicyTest {
         RateLimiter one = process(hearing(), TEN);
         RateLimiter deaf = process(deaf(), TEN);
         take(deaf, 10);
-        give(one, TokenBucket.perHour(20));
+        give(one, slow(20));
         deaf.reset(KEY).block(PATIENCE);
         assertThat(remaining(one)).isEqualTo(20);
         deaf.pause(KEY, ofHours(1)).block(PATIENCE);
@@ -474,20 +479,20 @@ class SharedOwnPolicyTest {
     @Test
     void noMoreThanAThousandKeysHaveOneAndThoseGivenBackMakeRoom() {
         RateLimiter one = process(deaf(), TEN);
-        give(one, TokenBucket.perHour(5));
+        give(one, slow(5));
         String written = registered().get(KEY);
         Map<String, String> others =
                 IntStream.range(1, 1_000).boxed().collect(Collectors.toMap(i -> "other" + i, i -> written));
         admin.sync().hset(new RedisKeys("ratelimit", name).ownPolicies(), others);
-        StepVerifier.create(one.changePolicy("one more", TokenBucket.perHour(5)))
+        StepVerifier.create(one.changePolicy("one more", slow(5)))
                 .expectErrorMessage("limiter '" + name + "' has policies for 1000 keys of their own; for more give it a"
                         + " policyPerKey")
                 .verify(PATIENCE);
         assertThat(one.peek("one more").block(PATIENCE).limit()).isEqualTo(10);
-        give(one, TokenBucket.perHour(6));
+        give(one, slow(6));
         assertThat(look(one).limit()).isEqualTo(6);
         restore(one);
-        one.changePolicy("one more", TokenBucket.perHour(5)).block(PATIENCE);
+        one.changePolicy("one more", slow(5)).block(PATIENCE);
         assertThat(one.peek("one more").block(PATIENCE).limit()).isEqualTo(5);
         assertThat(one.peek("other1").block(PATIENCE).limit()).isEqualTo(5);
         assertThat(look(one).limit()).isEqualTo(10);
