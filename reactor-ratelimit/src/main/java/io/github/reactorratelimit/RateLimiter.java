@@ -176,8 +176,9 @@ public interface RateLimiter extends Disposable {
      * }</pre>
      *
      * <p>What the key spent is kept, capped at the new capacity, and who waits for it is timed anew, as with a change for all. At
-     * most 1 000 keys can have one, beyond which this is an {@link IllegalStateException}: for more use a policy per key. Only where the
-     * state is in this process; on Redis and in a sketch it is an {@link UnsupportedOperationException}.
+     * most 1 000 keys can have one, beyond which this is an {@link IllegalStateException}: for more use a policy per key. On
+     * Redis it counts in every process that shares the limiter, and completes when the key knows of it; others whose turn was
+     * promised hear of it by a signal. In a sketch it is an {@link UnsupportedOperationException}.
      *
      * @throws IllegalArgumentException if this policy or the limiter's is a {@link ConcurrencyLimit}, which cannot differ by key
      */

@@ -58,6 +58,6 @@ final class AskingDesk implements RemoteDesk {
 
     @Override
     public Decision deny(long permits, long retryAfterNanos) {
-        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
+        return state.calls().denyUnasked(key, policy, permits, retryAfterNanos);
     }
 }

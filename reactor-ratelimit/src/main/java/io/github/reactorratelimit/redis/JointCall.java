@@ -43,7 +43,9 @@ final class JointCall {
     /** Empty if they cannot share a call: they are in other places, or one of them must not be asked. */
     static Optional<JointCall> of(List<Take> takes) {
         if (takes.size() > ScriptArguments.MAX_ASKS
-                || !takes.stream().allMatch(take -> take.state() instanceof RedisState)) {
+                || !takes.stream()
+                        .allMatch(take ->
+                                take.state() instanceof RedisState state && state.mayBeAskedTogether(take.key()))) {
             return Optional.empty();
         }
         List<Part> parts = takes.stream().map(Part::of).toList();
@@ -52,8 +54,7 @@ final class JointCall {
                 .allMatch(part -> part.state().calls().caller().sharesConnectionWith(caller)
                         && part.ruling().before() == null
                         && part.take().permits()
-                                <= part.ruling().policy().policy().capacity()
-                        && part.state().mayBeAskedTogether(part.take().key()));
+                                <= part.ruling().policy().policy().capacity());
         if (!askable) {
             return Optional.empty();
         }

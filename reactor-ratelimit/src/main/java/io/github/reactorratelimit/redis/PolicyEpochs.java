@@ -92,6 +92,11 @@ final class PolicyEpochs {
         read();
     }
 
+    /** Of what rules. */
+    long epoch() {
+        return rule.epoch();
+    }
+
     /** Whether it is known what ruled before, and nobody waits for that any more. */
     boolean isSettled() {
         return anteroom.isOpen();
@@ -173,12 +178,15 @@ final class PolicyEpochs {
 
     /** Anything may have happened, also since the reading that is under way was made: then once more after it. */
     void readAnew() {
-        Mono<Void> older = reading.get();
-        if (older == null) {
-            read();
-        } else {
-            older.onErrorComplete().then(Mono.defer(this::reading)).subscribe(nothing -> {}, unread -> {});
-        }
+        readFresh().subscribe(nothing -> {}, unread -> {});
+    }
+
+    /** A reading that begins from now on. */
+    Mono<Void> readFresh() {
+        return Mono.defer(() -> {
+            Mono<Void> older = reading.get();
+            return older == null ? reading() : older.onErrorComplete().then(Mono.defer(this::reading));
+        });
     }
 
     /** The one reading that is under way. */

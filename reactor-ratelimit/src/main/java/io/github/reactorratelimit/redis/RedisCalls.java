@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -43,6 +44,7 @@ final class RedisCalls {
     private final long startMicros;
     private final Breaker breaker = new Breaker(PROBE_EVERY.toNanos());
     private final PolicyEpochs epochs;
+    private final OwnPolicies own;
     private final Deliveries deliveries;
     private final TakeOffice office;
     private volatile Reign reign;
@@ -72,9 +74,17 @@ final class RedisCalls {
         this.office = new TakeOffice(
                 caller, breaker, deliveries, keys, coalescing, onConnection, new UnusualKeys(), settings);
         this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
-        PolicyEpochs.Registry registry = new PolicyRegistry(caller, keys, call -> throughBreaker(tellingBreaker(call)));
+        UnaryOperator<Mono<List<Object>>> calling = call -> throughBreaker(tellingBreaker(call));
+        this.own = new OwnPolicies(
+                new OwnRegistry(caller, keys, calling),
+                policy -> PolicyArguments.of(policy, startMicros),
+                (ruling, key) -> throughBreaker(send(ruling, keys.of(key, ruling.keyNames()), List.of(Ask.look(1)))));
+        PolicyEpochs.Registry registry = new PolicyRegistry(caller, keys, calling);
         this.epochs = new PolicyEpochs(
-                settings, options.policyEpoch(), ClockReader.beside(registry, settings, caller::time), this::enthrone);
+                settings,
+                options.policyEpoch(),
+                own.behind(ClockReader.beside(registry, settings, caller::time)),
+                this::enthrone);
     }
 
     Breaker breaker() {
@@ -83,6 +93,11 @@ final class RedisCalls {
 
     PolicyEpochs epochs() {
         return epochs;
+    }
+
+    /** Policies of single keys. */
+    OwnPolicies own() {
+        return own;
     }
 
     ScriptCaller caller() {
@@ -164,13 +179,41 @@ final class RedisCalls {
                 : policy;
     }
 
+    /** The policy that rules a key which is asked for with this one. */
+    RateLimitPolicy ruled(String key, RateLimitPolicy policy) {
+        OwnRule rule = own.rule(key);
+        if (rule == null) {
+            return ruled(policy);
+        }
+        RateLimitPolicy given = rule.given();
+        return given == null ? ruled(rule.meant(policy)) : given;
+    }
+
     /**
-     * Whether what was debited under a policy has been carried over to another. Debits name the very policy that a reign began with, so one
+     * Whether what was debited has been carried over to another policy. Debits name the very policy that a reign began with, so one
      * of an earlier reign of an equal policy is told apart.
      */
-    boolean isSuperseded(RateLimitPolicy policy) {
-        Reign current = reign;
-        return !current.past().isEmpty() && policy != current.rule().policy() && isOwn(current, policy);
+    boolean isSuperseded(Debit debit) {
+        OwnRule rule = own.rule(debit.key());
+        RateLimitPolicy policy = debit.policy();
+        if (rule == null) {
+            Reign current = reign;
+            return !current.past().isEmpty() && policy != current.rule().policy() && isOwn(current, policy);
+        }
+        boolean isOlder = rule.given() == null && debit.atTick() < rule.sinceMicros();
+        return isOlder || policy != pipes(rule, policy).policy().policy();
+    }
+
+    private PolicyPipes pipes(OwnRule rule, RateLimitPolicy policy) {
+        Ruling given = rule.ruling();
+        return given == null
+                ? rule.pipes(pipes(rule.meant(policy)).ruling(), shared -> pipes(shared.knowing(rule.number()), null))
+                : rule.pipes(given, ruling -> pipes(ruling, null));
+    }
+
+    private PolicyPipes pipes(String key, RateLimitPolicy policy) {
+        OwnRule rule = own.rule(key);
+        return rule == null ? pipes(policy) : pipes(rule, policy);
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {
@@ -190,10 +233,10 @@ final class RedisCalls {
                 policy, other -> pipes(new Ruling(epoch, PolicyArguments.of(other, startMicros), null), taking));
     }
 
-    /** For plain takes under a policy; null if they need the whole script. */
+    /** For plain takes of a key under a policy; null if they need the whole script. */
     @Nullable
-    TakePipes takes(RateLimitPolicy policy) {
-        return reign.past().isEmpty() ? pipes(policy).takes() : null;
+    TakePipes takes(String key, RateLimitPolicy policy) {
+        return reign.past().isEmpty() && own.rule(key) == null ? pipes(policy).takes() : null;
     }
 
     /** Something is written for the key that the short script knows nothing of. */
@@ -212,13 +255,30 @@ final class RedisCalls {
 
     /** The answer to an ask as the script gave it. */
     Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
-        return epochs.ruled(() -> {
-            PolicyPipes pipes = pipes(policy);
-            if (!reign.past().isEmpty()) {
-                checkFollowed(pipes.policy(), ask);
-            }
-            return throughBreaker(pipes.ask(key, ask));
-        });
+        return own.following(key, epochs.ruled(() -> askRuled(key, policy, ask)));
+    }
+
+    private Mono<Answered> askRuled(String key, RateLimitPolicy policy, Ask ask) {
+        OwnRule rule = own.rule(key);
+        if (rule != null) {
+            return rule.reach().then(Mono.defer(() -> askOwn(key, policy, ask)));
+        }
+        PolicyPipes pipes = pipes(policy);
+        if (!reign.past().isEmpty()) {
+            checkFollowed(pipes.policy(), ask);
+        }
+        return throughBreaker(pipes.ask(key, ask));
+    }
+
+    private Mono<Answered> askOwn(String key, RateLimitPolicy policy, Ask ask) {
+        OwnRule rule = own.rule(key);
+        if (rule == null || !rule.isApplied()) {
+            return askRuled(key, policy, ask);
+        }
+        PolicyPipes pipes = pipes(rule, policy);
+        checkFollowed(pipes.policy(), ask);
+        return throughBreaker(pipes.ask(key, ask))
+                .doOnNext(answered -> rule.answered(answered.key().nowMicros()));
     }
 
     /** Whoever asked knew another policy. */
@@ -233,8 +293,8 @@ final class RedisCalls {
     }
 
     /** Whether those who wait under a policy reserve the time at which they leave. */
-    boolean reserves(RateLimitPolicy policy) {
-        return reserves(pipes(policy).policy());
+    boolean reserves(String key, RateLimitPolicy policy) {
+        return reserves(pipes(key, policy).policy());
     }
 
     private static boolean reserves(PolicyArguments ruling) {
@@ -242,16 +302,23 @@ final class RedisCalls {
         return !strict && ruling.reserves();
     }
 
-    /** Counts what a key spent under one policy as spent under another, in one step. */
+    /** Counts what a key spent under one policy as spent under another, in one step, unless it has a policy of its own. */
     Mono<Void> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return epochs.ruled(() -> {
-                    Ruling target = pipes(to).ruling();
-                    Ruling ruling = new Ruling(
-                            target.epoch(), target.policy(), pipes(from).policy());
-                    String[] names = keys.of(key, ruling.keyNames());
-                    return throughBreaker(send(ruling, names, List.of(Ask.move())));
-                })
-                .then();
+        return own.following(key, epochs.ruled(() -> moveRuled(key, from, to))).then();
+    }
+
+    private Mono<ScriptReply> moveRuled(String key, RateLimitPolicy from, RateLimitPolicy to) {
+        OwnRule rule = own.rule(key);
+        if (rule != null && !rule.isApplied()) {
+            return rule.reach().then(Mono.defer(() -> moveRuled(key, from, to)));
+        }
+        if (rule != null && rule.given() != null) {
+            return Mono.empty();
+        }
+        Ruling target = pipes(to).ruling();
+        Ruling plain = new Ruling(target.epoch(), target.policy(), pipes(from).policy());
+        Ruling ruling = rule == null ? plain : plain.knowing(rule.number());
+        return throughBreaker(send(ruling, keys.of(key, ruling.keyNames()), List.of(Ask.move())));
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
@@ -275,6 +342,7 @@ final class RedisCalls {
     private <T> Mono<T> tellingBreaker(Mono<T> call) {
         return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
                 .doOnError(NewerEpochException.class, e -> breaker.succeeded())
+                .doOnError(NewerOwnException.class, e -> breaker.succeeded())
                 .doOnNext(answered -> breaker.succeeded());
     }
 
@@ -298,8 +366,8 @@ final class RedisCalls {
     }
 
     /** A denial that nobody had to ask for; {@code retryAfterNanos} may be unknown. */
-    Decision denyUnasked(RateLimitPolicy policy, long permits, long retryAfterNanos) {
-        RateLimitPolicy ruling = ruled(policy);
+    Decision denyUnasked(String key, RateLimitPolicy policy, long permits, long retryAfterNanos) {
+        RateLimitPolicy ruling = ruled(key, policy);
         Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
         return Decision.deny(ruling, permits, quota, retryAfterNanos);
     }

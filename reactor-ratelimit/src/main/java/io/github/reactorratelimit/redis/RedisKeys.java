@@ -18,6 +18,7 @@ final class RedisKeys {
     private final String behindKey;
     private final String signalChannel;
     private final String policies;
+    private final String ownPolicies;
 
     RedisKeys(String prefix, String limiter) {
         this(prefix, limiter, "");
@@ -33,6 +34,7 @@ final class RedisKeys {
         this.behindKey = shared ? ":" : "}:";
         this.signalChannel = tag + "}:signals";
         this.policies = tag + "}:policies";
+        this.ownPolicies = tag + "}:own";
     }
 
     /** Where the processes that share the limiter tell each other what changed. */
@@ -43,6 +45,11 @@ final class RedisKeys {
     /** Where the policies of the limiter lie, by their epochs. */
     String policies() {
         return policies;
+    }
+
+    /** Where the policies lie that keys were given, in the slot of {@link #policies}. */
+    String ownPolicies() {
+        return ownPolicies;
     }
 
     /** Whether all keys lie in one slot of a Cluster. */

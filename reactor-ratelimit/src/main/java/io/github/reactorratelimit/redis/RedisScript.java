@@ -74,6 +74,15 @@ final class RedisScript {
         static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("policies.lua"), false);
     }
 
+    /** Of the policies that keys of a limiter were given. Reads files the first time, so not for a thread of a connection. */
+    static RedisScript ofOwnPolicies() {
+        return OwnPolicies.SCRIPT;
+    }
+
+    private static final class OwnPolicies {
+        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("own_policies.lua"), false);
+    }
+
     /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */
     static RedisScript selfTest() {
         return SCRIPTS.computeIfAbsent(Set.of(), none -> new RedisScript(read("selftest.lua"), false));

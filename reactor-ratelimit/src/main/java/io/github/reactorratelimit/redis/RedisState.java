@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -26,6 +27,7 @@ final class RedisState implements JointState {
     private final Shortcuts shortcuts;
     private final CarriedKeys carried = new CarriedKeys();
     private final UnderWay frees = new UnderWay();
+    private final OwnChanges ownChanges;
     private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
 
     RedisState(
@@ -40,6 +42,8 @@ final class RedisState implements JointState {
         this.signals = signals;
         this.lines = new RedisLines(settings);
         this.shortcuts = new Shortcuts(settings, calls, this, options);
+        this.ownChanges = new OwnChanges(settings.name(), calls, key -> signals.publish(Signals.Kind.OWN, key));
+        calls.own().open(this::ruledAnew);
         // Before anything is heard: what is read because of that must be told to the others.
         calls.epochs().open(this::ruledAnew);
         signals.listen(new Ear());
@@ -68,7 +72,7 @@ final class RedisState implements JointState {
     }
 
     private boolean mayTakeShortcut(String key) {
-        return !lines.isClosed() && !lines.hasWaiters(key);
+        return !lines.isClosed() && !lines.hasWaiters(key) && calls.own().isPlain(key);
     }
 
     @Override
@@ -84,7 +88,7 @@ final class RedisState implements JointState {
             ask.succeed(atOnce);
             return;
         }
-        TakePipes takes = isFirst && calls.epochs().isSettled() ? calls.takes(ask.policy()) : null;
+        TakePipes takes = isFirst && calls.epochs().isSettled() ? calls.takes(ask.key(), ask.policy()) : null;
         if (takes == null || takes.isUnusual(ask.key()) || !shortcuts.takesAlone(ask.key(), ask.policy())) {
             askWhole(ask);
         } else if (calls.mayCall()) {
@@ -149,7 +153,8 @@ final class RedisState implements JointState {
         Mono<List<Decision>> asked = Mono.defer(
                         () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> degradedTogether(takes))
-                .onErrorComplete(NewerEpochException.class);
+                .onErrorComplete(NewerEpochException.class)
+                .onErrorComplete(NewerOwnException.class);
         return MonoOnce.uncancelled(asked, settings.callbacks(), unused -> JointCall.giveBackUnused(takes, unused));
     }
 
@@ -167,13 +172,14 @@ final class RedisState implements JointState {
         return !isClosed()
                 && !lines.hasUnknownWaiters(key)
                 && !calls.breaker().isOpen()
-                && calls.epochs().isSettled();
+                && calls.epochs().isSettled()
+                && calls.own().rule(key) == null;
     }
 
     /** Behind those who wait here: at least as long as the whole limit takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> look = calls.decide(
-                        this, key, policy, Ask.look(calls.ruled(policy).capacity()))
+                        this, key, policy, Ask.look(calls.ruled(key, policy).capacity()))
                 .onErrorResume(
                         PermitsExceedCapacityException.class,
                         fewer -> calls.decide(this, key, policy, Ask.look(fewer.capacity())));
@@ -196,7 +202,7 @@ final class RedisState implements JointState {
     /** What is here is not enough; it goes back, and so the turn comes as early as it can. */
     private Mono<Decision> awaitTurn(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
         shortcuts.giveBack(key);
-        return calls.reserves(policy)
+        return calls.reserves(key, policy)
                 ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
                 : awaitUnbooked(key, policy, permits, maxWaitNanos);
     }
@@ -238,7 +244,7 @@ final class RedisState implements JointState {
     }
 
     Mono<Void> giveBack(Debit debit, Runnable count) {
-        if (calls.isSuperseded(debit.policy()) || carried.isElsewhere(debit)) {
+        if (calls.isSuperseded(debit) || (ownPolicy(debit.key()) == null && carried.isElsewhere(debit))) {
             return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
         }
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
@@ -298,6 +304,9 @@ final class RedisState implements JointState {
     @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return answering(() -> {
+            if (ownPolicy(key) != null) {
+                return Mono.empty();
+            }
             shortcuts.giveBack(key);
             calls.markUnusual(key);
             return shortcuts
@@ -319,6 +328,32 @@ final class RedisState implements JointState {
             PolicyArguments.of(to, 0);
             return calls.epochs().change(to);
         });
+    }
+
+    @Override
+    public Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
+        return answering(() -> {
+            PolicyArguments.of(to, 0);
+            shortcuts.giveBack(key);
+            return ownChanges.give(key, named, to);
+        });
+    }
+
+    @Override
+    public Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
+        return answering(() -> ownChanges.takeBack(key, named));
+    }
+
+    @Override
+    public @Nullable RateLimitPolicy ownPolicy(String key) {
+        return calls.own().given(key);
+    }
+
+    /** What is known of one key here does not hold any more. */
+    private void ruledAnew(String key) {
+        calls.markUnusual(key);
+        shortcuts.ruledAnew(key);
+        lines.changed(key);
     }
 
     @Override
@@ -373,6 +408,10 @@ final class RedisState implements JointState {
         public void heard(Signals.Kind kind, String subject) {
             if (kind == Signals.Kind.EPOCH) {
                 calls.epochs().heard(subject);
+                return;
+            }
+            if (kind == Signals.Kind.OWN) {
+                calls.own().heard();
                 return;
             }
             shortcuts.forget(subject);

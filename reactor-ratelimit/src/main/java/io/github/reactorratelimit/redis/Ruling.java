@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  * @param policy the policy
  * @param before the one that ruled before, whose debts are kept; null if it is not known or there was none
  * @param epochBefore that of {@code before}, {@link #UNKNOWN} if nobody knows
+ * @param own what the call knows of changes of the key's own policy, as evaluate.lua takes it; empty if nothing
  */
-record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore) {
+record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore, String own) {
 
     static final long UNKNOWN = -1;
 
@@ -27,8 +28,23 @@ record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments befo
         this(epoch, policy, before, UNKNOWN);
     }
 
+    Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore) {
+        this(epoch, policy, before, epochBefore, "");
+    }
+
+    /** The same for a key that is ruled by a change of its own policy, the one with this number. */
+    Ruling byChange(long number) {
+        return new Ruling(epoch, policy, before, epochBefore, "o" + number);
+    }
+
+    /** The same for a key of which changes of its own policy are known up to this number. */
+    Ruling knowing(long number) {
+        return new Ruling(epoch, policy, before, epochBefore, "k" + number);
+    }
+
     String epochs() {
-        return before == null || epochBefore == UNKNOWN ? Long.toString(epoch) : epoch + " " + epochBefore;
+        String epochs = before == null || epochBefore == UNKNOWN ? Long.toString(epoch) : epoch + " " + epochBefore;
+        return own.isEmpty() ? epochs : epochs + " " + own;
     }
 
     /** The names of the keys of a call, in the order that the head of evaluate.lua gives. */

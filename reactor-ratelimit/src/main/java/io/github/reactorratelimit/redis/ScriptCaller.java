@@ -158,6 +158,10 @@ final class ScriptCaller {
         if (newerEpoch.isPresent()) {
             return new NewerEpochException(newerEpoch.getAsLong());
         }
+        OptionalLong newerOwn = ScriptReply.newerOwn(said);
+        if (newerOwn.isPresent()) {
+            return new NewerOwnException(newerOwn.getAsLong());
+        }
         if (ScriptReply.isCorrupt(said)) {
             return new RedisCorruptStateException(said);
         }

@@ -22,6 +22,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
     private static final int VALUES_PER_ANSWER = 5;
     private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,15}");
     private static final Pattern OUTSIDE_WINDOWS = Pattern.compile("RATELIMITWINDOW (-?[0-9]{1,16})");
+    private static final Pattern NEWER_OWN = Pattern.compile("RATELIMITOWN ([0-9]{1,16})");
     private static final Pattern NEWER_EPOCH = Pattern.compile("RATELIMITEPOCH ([0-9]{1,16})");
     private static final String CORRUPT = "RATELIMITCORRUPT ";
 
@@ -122,6 +123,12 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
     /** If an error means that a newer policy rules the key, its epoch. */
     static OptionalLong newerEpoch(String error) {
         Matcher matcher = NEWER_EPOCH.matcher(error);
+        return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
+    }
+
+    /** If an error means that the policy of the key itself was changed, the number of that change. */
+    static OptionalLong newerOwn(String error) {
+        Matcher matcher = NEWER_OWN.matcher(error);
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 

@@ -33,7 +33,9 @@ interface Signals {
         /** A key was reset. */
         RESET('r'),
         /** The policy has another epoch; the subject is its number. */
-        EPOCH('e');
+        EPOCH('e'),
+        /** A key was given a policy of its own, or has none any more. */
+        OWN('o');
 
         private final char code;
 

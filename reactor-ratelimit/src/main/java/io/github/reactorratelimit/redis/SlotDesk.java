@@ -108,7 +108,7 @@ final class SlotDesk implements BookingDesk {
 
     @Override
     public Decision deny(long permits, long retryAfterNanos) {
-        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
+        return state.calls().denyUnasked(key, policy, permits, retryAfterNanos);
     }
 
     /** Known by its base, its time less the shift, so that a pause moves it. */

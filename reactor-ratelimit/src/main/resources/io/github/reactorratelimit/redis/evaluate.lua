@@ -4,7 +4,8 @@
 --       each part of the policy, then one for each part of the policy before it
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
 --       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests) and, if it is known, the
---       epoch of the one before it
+--       epoch of the one before it; then, if the key was ever given a policy of its own, the number of the change that the caller
+--       knows: o and the number if the policy rules by that change, k and the number if it is only known
 --       parts, then for each: algorithm, number of parameters, parameters
 --       parts of the policy before it (0 = unknown or none), then for each the same
 --       then for each ask: op, permits, at
@@ -21,6 +22,7 @@
 -- errors: RATELIMITCORRUPT  a key holds what is no state of ours
 --         RATELIMITWINDOW   now lies in no calendar window that was passed; its time follows
 --         RATELIMITEPOCH    another caller came with a newer policy; its epoch follows
+--         RATELIMITOWN      the key was given another policy of its own, or has none any more; the number of that change follows
 --       and those of the commands. All is read and computed before the first write: after an error nothing
 --       has changed.
 
@@ -171,16 +173,23 @@ local function answer(op, parts, before, now, permits, at)
   return read(parts, now, 0)
 end
 
+-- Epoch, the one before, the number of the change of the key's own policy that is known, and whether the policy rules by it.
+local function rule_of(argument)
+  local epoch = tonumber(argument)
+  if epoch or argument == '' then
+    return epoch, nil, 0, false
+  end
+  local before, how, own
+  epoch, before, how, own = string.match(argument, '^(%d+) ?(%d*) ?([ok]?)(%d*)$')
+  return tonumber(epoch), tonumber(before), tonumber(own) or 0, how == 'o'
+end
+
 local function evaluate()
   local now = time_now(ARGV[1])
-  local epoch, epoch_before = tonumber(ARGV[2]), nil
-  if not epoch and ARGV[2] ~= '' then
-    epoch, epoch_before = string.match(ARGV[2], '^(%d+) (%d+)$')
-    epoch, epoch_before = tonumber(epoch), tonumber(epoch_before)
-  end
+  local epoch, epoch_before, own, is_own = rule_of(ARGV[2])
   local key = 1
   if epoch then
-    load_notes(KEYS[1], epoch)
+    load_notes(KEYS[1], epoch, own)
     reservation.key = KEYS[2]
     key = reservation.load and 3 or 2
   end
@@ -188,7 +197,7 @@ local function evaluate()
   local before = {}
   parts, position, key = load_parts(now, 3, key)
   local asks = skip_parts(position)
-  local takes_over = epoch and epoch > notes.epoch
+  local takes_over = epoch and (epoch > notes.epoch or is_own and own > notes.own)
   -- Only then: under the old parameters the state of the new policy would look wrong, and be mended.
   if takes_over or ARGV[asks] == 'm' then
     before = load_parts(now, position, key)
@@ -197,6 +206,7 @@ local function evaluate()
   if takes_over then
     local is_older = epoch_before and notes.epoch < epoch_before
     notes.epoch = epoch
+    notes.own = is_own and own or notes.own
     if #before > 0 then
       move(parts, before, now, is_older)
     end

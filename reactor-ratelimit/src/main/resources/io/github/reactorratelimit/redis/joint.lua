@@ -37,7 +37,7 @@ local function load_entry(now, position, key)
     key = key + 1
   end
   enter(entry)
-  load_notes(entry.key, epoch)
+  load_notes(entry.key, epoch, 0)
   notes.epoch = math.max(notes.epoch, epoch)
   entry.parts, position, key = load_parts(now, position + 2, key)
   entry.notes = copy_of(notes)

@@ -1,7 +1,8 @@
 -- notes.lua: what is known of a key beside its states: the epoch of the policy that rules it, its pause, and
 -- what became of slots that were reserved. Most keys have none, and then nothing is stored.
 --
--- stored: epoch, time of writing, end of the pause, shift, generation
+-- stored: epoch, time of writing, end of the pause, shift, generation and, if the key was ever given a policy of its own, the
+--        number of the last change of that which has reached it (own_policies.lua)
 -- shift: ticks by which all slots were moved since; a slot is known by its base, its time less the shift, so
 --        that those who hold it find it again after a pause
 -- generation: counts what made all slots void: a reset, another policy
@@ -12,13 +13,18 @@ local KEPT_AT_LEAST = 60000000
 
 local NOT_PAUSED = -BEYOND
 
-local notes = { epoch = 0, written = 0, pause = NOT_PAUSED, shift = 0, generation = 0 }
+local notes = { epoch = 0, written = 0, pause = NOT_PAUSED, shift = 0, generation = 0, own = 0 }
 local noted
 
-local function load_notes(key, epoch)
-  local numbers = load_integers(key, 5)
+-- own: the number of the last change of the key's own policy that the caller knows, 0 if none
+local function load_notes(key, epoch, own)
+  local numbers = load_integers(key, 5, true)
   if numbers then
     notes.epoch, notes.written, notes.pause, notes.shift, notes.generation = unpack(numbers)
+    notes.own = numbers[6] or 0
+    if notes.own > own then
+      fail('RATELIMITOWN', text(notes.own))
+    end
     if notes.epoch > epoch then
       fail('RATELIMITEPOCH', text(notes.epoch))
     end
@@ -31,6 +37,7 @@ local function is_noted(now)
     and noted[3] == math.max(0, notes.pause)
     and noted[4] == notes.shift
     and noted[5] == notes.generation
+    and (noted[6] or 0) == notes.own
     and now - notes.written < REWRITE_AFTER
 end
 
@@ -59,10 +66,14 @@ local function save_notes(key, now, parts)
     end
     return
   end
-  if not noted and notes.epoch == 0 and notes.pause == NOT_PAUSED and notes.shift == 0 and notes.generation == 0 then
+  local is_plain = notes.epoch == 0 and notes.own == 0 and notes.pause == NOT_PAUSED
+  if not noted and is_plain and notes.shift == 0 and notes.generation == 0 then
     return
   end
   local values = { notes.epoch, now, math.max(0, notes.pause), notes.shift, notes.generation }
+  if notes.own > 0 then
+    values[6] = notes.own
+  end
   for i = 1, #values do
     values[i] = text(values[i])
   end

@@ -51,9 +51,21 @@ final class FrozenTrace {
     private long settled;
     private long uncharged;
     private long lost;
+    private final boolean changesTheKeyToo;
 
-    /** @param limiters of {@code policy} that count together */
-    FrozenTrace(List<RateLimiter> limiters, RateLimitPolicy policy, SplittableRandom random) {
+    /** That of all keys; the key has it unless it has one of its own. */
+    private RateLimitPolicy ofAll;
+
+    private boolean hasItsOwn;
+    private int ofItsOwn;
+
+    /**
+     * @param limiters of {@code policy} that count together
+     * @param changesTheKeyToo whether the key is also given policies of its own, and given back
+     */
+    FrozenTrace(List<RateLimiter> limiters, RateLimitPolicy policy, SplittableRandom random, boolean changesTheKeyToo) {
+        this.ofAll = policy;
+        this.changesTheKeyToo = changesTheKeyToo;
         this.limiters = limiters;
         this.policy = policy;
         this.random = random;
@@ -81,7 +93,11 @@ final class FrozenTrace {
             limiter.reset(KEY).block(PATIENCE);
             startAnew();
         } else if (dice < 4) {
-            change(limiter, randomPolicy(random));
+            switch (changesTheKeyToo ? random.nextInt(3) : 0) {
+                case 0 -> change(limiter, randomPolicy(random));
+                case 1 -> giveBack(limiter);
+                default -> give(limiter, randomPolicy(random));
+            }
         } else if (dice < 10 && !open.isEmpty()) {
             settle(open.remove(random.nextInt(open.size())));
         } else if (dice < 16 && !taken.isEmpty()) {
@@ -120,9 +136,34 @@ final class FrozenTrace {
             now(each.peek(KEY));
             return each.policy().equals(to);
         }));
+        ofAll = to;
+        if (!hasItsOwn && !to.equals(policy)) {
+            reign(to);
+        }
+    }
+
+    private void give(RateLimiter limiter, RateLimitPolicy to) {
+        limiter.changePolicy(KEY, to).block(PATIENCE);
+        if (!hasItsOwn || !to.equals(policy)) {
+            hasItsOwn = true;
+            ofItsOwn++;
+            reign(to);
+        }
+    }
+
+    private void giveBack(RateLimiter limiter) {
+        limiter.restorePolicy(KEY).block(PATIENCE);
+        if (hasItsOwn) {
+            hasItsOwn = false;
+            reign(ofAll);
+        }
+    }
+
+    /** What was taken before is not refunded, also where the policy is an equal one. */
+    private void reign(RateLimitPolicy to) {
+        limiters.forEach(each -> now(each.peek(KEY)));
+        reign++;
         if (!to.equals(policy)) {
-            now(limiter.peek(KEY));
-            reign++;
             spent = Math.min(spent, Math.min(policy.capacity(), to.capacity()));
             slack = slackNow();
             lostAPart = false;
@@ -194,6 +235,11 @@ final class FrozenTrace {
         T answer = request.block(PATIENCE);
         assertThat(answer).isNotNull();
         return answer;
+    }
+
+    /** How often the key was given a policy. */
+    int ofItsOwn() {
+        return ofItsOwn;
     }
 
     /** How often the policy changed. */

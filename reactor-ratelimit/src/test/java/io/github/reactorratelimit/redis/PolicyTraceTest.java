@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
@@ -88,14 +88,14 @@ class PolicyTraceTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void nobodyGetsMoreThanThePoliciesInForceGiveAndWhoWaitsLeavesAsTheySay(int processes) {
+    @CsvSource({"1, false", "2, false", "1, true", "2, true"})
+    void nobodyGetsMoreThanThePoliciesInForceGiveAndWhoWaitsLeavesAsTheySay(int processes, boolean alsoOfTheKey) {
         connect(processes);
         List<FlowingTrace> traces = new ArrayList<>();
         each(FLOWING_TRACES, random -> {
             PaperReigns.Bucket first = FlowingTrace.randomBucket(random);
             List<RateLimiter> limiters = limiters(first.policy(), stores.stream());
-            FlowingTrace trace = new FlowingTrace(limiters, first, clock, random);
+            FlowingTrace trace = new FlowingTrace(limiters, first, clock, random, alsoOfTheKey);
             trace.run();
             closeAll(limiters);
             synchronized (traces) {
@@ -116,6 +116,7 @@ class PolicyTraceTest {
                 movedOn,
                 sum(traces, FlowingTrace::denied));
         assertThat(movedOn).isPositive();
+        assertThat(sum(traces, FlowingTrace::ofItsOwn) > 0).isEqualTo(alsoOfTheKey);
         assertThat(sum(traces, trace -> trace.paper().carriedOver())).isPositive();
     }
 
@@ -128,15 +129,15 @@ class PolicyTraceTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void whatIsSpentIsWhatWasSettledWhateverPolicyRules(int processes) {
+    @CsvSource({"1, false", "2, false"})
+    void whatIsSpentIsWhatWasSettledWhateverPolicyRules(int processes, boolean alsoOfTheKey) {
         connect(processes);
         List<FrozenTrace> traces = new ArrayList<>();
         each(FROZEN_TRACES, random -> {
             RateLimitPolicy first = FrozenTrace.randomPolicy(random);
             // What another process gives back would be noticed up to a second later.
             List<RateLimiter> limiters = limiters(first, stores.stream().map(RedisStore::withoutDenialCache));
-            FrozenTrace trace = new FrozenTrace(limiters, first, random);
+            FrozenTrace trace = new FrozenTrace(limiters, first, random, alsoOfTheKey);
             for (int step = 0; step < FROZEN_STEPS; step++) {
                 trace.step();
             }
@@ -149,5 +150,6 @@ class PolicyTraceTest {
         assertThat(ledger.uncharged()).isEqualTo(sum(traces, FrozenTrace::uncharged));
         assertThat(ledger.lost()).isEqualTo(sum(traces, FrozenTrace::lost));
         assertThat(sum(traces, FrozenTrace::changes)).isPositive();
+        assertThat(sum(traces, FrozenTrace::ofItsOwn) > 0).isEqualTo(alsoOfTheKey);
     }
 }
