@@ -46,7 +46,7 @@ final class DefaultRateLimiter implements RateLimiter {
         this.resolver = resolver;
         this.recorder = settings.recorder();
         this.awaiting = new Awaiting(settings, state);
-        this.settling = new Settling(state, recorder, resolver, maxDebt);
+        this.settling = new Settling(state, recorder, resolver, settings.policy(), maxDebt);
         this.rule = Rule.of(settings.policy());
         state.whenRuledAnew(policy -> rule = Rule.of(policy));
     }

@@ -16,15 +16,25 @@ final class Settling {
     private final LimiterState state;
     private final RateLimitRecorder recorder;
     private final @Nullable PolicyResolver resolver;
+    private final RateLimitPolicy shared;
     private final OptionalLong maxDebt;
     private final AtomicInteger underWay = new AtomicInteger();
     private final AtomicReference<Sinks.@Nullable Empty<Void>> awaited = new AtomicReference<>();
 
-    /** @param maxDebt permits a key may owe; as many as its capacity, unless given */
-    Settling(LimiterState state, RateLimitRecorder recorder, @Nullable PolicyResolver resolver, OptionalLong maxDebt) {
+    /**
+     * @param shared what keys without a policy of their own are looked up with
+     * @param maxDebt permits a key may owe; as many as its capacity, unless given
+     */
+    Settling(
+            LimiterState state,
+            RateLimitRecorder recorder,
+            @Nullable PolicyResolver resolver,
+            RateLimitPolicy shared,
+            OptionalLong maxDebt) {
         this.state = state;
         this.recorder = recorder;
         this.resolver = resolver;
+        this.shared = shared;
         this.maxDebt = maxDebt;
     }
 
@@ -77,7 +87,8 @@ final class Settling {
     private Mono<RateLimitPolicy> policyNow(String key, RateLimitPolicy reservedUnder) {
         RateLimitPolicy own = state.ownPolicy(key);
         if (own != null || resolver == null) {
-            return Mono.just(own == null ? reservedUnder : own);
+            // Not what it was reserved under: that may be one which the key was given and has no more.
+            return Mono.just(own == null ? shared : own);
         }
         return resolver.resolve(key).onErrorReturn(reservedUnder);
     }

@@ -129,7 +129,7 @@ class PolicyTraceTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, false", "2, false"})
+    @CsvSource({"1, false", "2, false", "1, true", "2, true"})
     void whatIsSpentIsWhatWasSettledWhateverPolicyRules(int processes, boolean alsoOfTheKey) {
         connect(processes);
         List<FrozenTrace> traces = new ArrayList<>();
