@@ -25,6 +25,7 @@ final class JmhGroup implements BenchmarkGroup {
 
     private static final String ALLOCATED = "gc.alloc.rate.norm";
     private static final int KEYS_OF_TINY = 1_000;
+    private static final int MOST_HEAP_MEGABYTES = 8_000;
 
     private final Group group;
     private final Class<?> benchmark;
@@ -74,9 +75,12 @@ final class JmhGroup implements BenchmarkGroup {
         return Sample.of(result.getPrimaryResult().getScore(), allocated == null ? Double.NaN : allocated.getScore());
     }
 
-    /** Room for the heaviest peer, several times over: none shall be slowed down by collections that others do not have. */
+    /**
+     * Room for the heaviest peer at 10^6 keys, several times over: none shall be slowed down by collections that others do not have. With more
+     * keys there are only ours and the floor, and most machines have no more.
+     */
     private static int heapMegabytes(int keys) {
-        return 512 + keys / 400;
+        return Math.min(MOST_HEAP_MEGABYTES, 512 + keys / 400);
     }
 
     @Override
