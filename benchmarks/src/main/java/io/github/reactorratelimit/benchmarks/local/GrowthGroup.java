@@ -11,11 +11,11 @@ import java.util.Map;
 /** The cost of a decision from a thousand to ten million keys. */
 final class GrowthGroup implements BenchmarkGroup {
 
-    private static final int MOST_KEYS_IF_QUICK = 1_000_000;
+    private static final int MOST_KEYS_IF_TINY = 1_000_000;
 
     private final Group group = ManyKeysGroups.growth();
     private final JmhGroup points =
-            new JmhGroup(group, ManyKeysBenchmark.class, 1, Map.of("distribution", "uniform"), MOST_KEYS_IF_QUICK);
+            new JmhGroup(group, ManyKeysBenchmark.class, 1, Map.of("distribution", "uniform"), MOST_KEYS_IF_TINY);
 
     @Override
     public Group group() {
@@ -25,7 +25,7 @@ final class GrowthGroup implements BenchmarkGroup {
     @Override
     public List<Contender> contenders(Form form) {
         return group.contenders().stream()
-                .filter(contender -> form == Form.FULL || contender.x() <= MOST_KEYS_IF_QUICK)
+                .filter(contender -> form != Form.TINY || contender.x() <= MOST_KEYS_IF_TINY)
                 .toList();
     }
 
