@@ -58,7 +58,6 @@ final class ManyKeysGroups {
                 Better.LESS,
                 points,
                 List.of(),
-                "Uniform draws, 1 thread. What grows is the share of keys that are not in the processor's caches. 10^7 keys"
-                        + " in the full form only.");
+                "Uniform draws, 1 thread. What grows is the share of keys that are not in the processor's caches.");
     }
 }
