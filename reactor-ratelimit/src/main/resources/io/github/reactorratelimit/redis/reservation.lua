@@ -17,6 +17,7 @@
 --                 time than the slot itself left behind. Refunds since may hide that, never pretend it.
 --   in the middle those behind it stay where they are. It is kept in a sorted set by its base (notes.lua), and the
 --                 next who reserves takes it first. One that passes by unused is lost.
+--   in the past   of a bucket it is a debit of that time, and given back as one; of a queue it is lost.
 
 local MOST_LOADED = 256
 -- As far as a pause can move what lies a year ahead.
@@ -183,7 +184,9 @@ end
 
 function level.free(policy, state, now, permits, base)
   local at = base + notes.shift
-  if not state.reserved or at <= now then
+  if at <= now and not policy.queues then
+    return level.refund(policy, state, now, at, permits)
+  elseif not state.reserved or at <= now then
     return state
   end
   local reserved = copy(state.reserved)

@@ -49,7 +49,7 @@ class LocalStreamLedgerTest extends StreamLedgerContract {
                 .scheduler(time)
                 .recorder(ledger)
                 .build();
-        StreamLedger streams = new StreamLedger(limiter, "k", STREAMS, true, random);
+        StreamLedger streams = new StreamLedger(limiter, "k", STREAMS, random);
         for (int i = 0; i < STREAMS; i++) {
             streams.start(time);
             time.advanceTimeBy(Duration.ofNanos(random.nextLong(1_000_000)));

@@ -24,15 +24,11 @@ public final class StreamLedger {
 
     private final RateLimiter limiter;
     private final String key;
-    private final boolean leaveWhileWaiting;
     private final SplittableRandom random;
     private final AtomicLong delivered = new AtomicLong();
     private final CountDownLatch running;
 
-    /** @param leaveWhileWaiting whether some leave before they have what they reserve */
-    public StreamLedger(
-            RateLimiter limiter, String key, int streams, boolean leaveWhileWaiting, SplittableRandom random) {
-        this.leaveWhileWaiting = leaveWhileWaiting;
+    public StreamLedger(RateLimiter limiter, String key, int streams, SplittableRandom random) {
         this.limiter = limiter;
         this.key = key;
         this.random = random;
@@ -76,7 +72,7 @@ public final class StreamLedger {
                         .step(1 + elements % 20)));
         if (end == 2) {
             receiver.leaveOn = times;
-        } else if (end == 3 && leaveWhileWaiting && random.nextBoolean()) {
+        } else if (end == 3 && random.nextBoolean()) {
             receiver.leaveAtOnceOn = times;
         }
         times.schedule(() -> charged.subscribe(receiver));

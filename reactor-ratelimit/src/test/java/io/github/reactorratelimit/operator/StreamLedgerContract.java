@@ -34,11 +34,6 @@ public abstract class StreamLedgerContract {
     /** Where the limiters of one name count together, or the limiter of its own. */
     protected abstract RateLimitStore store();
 
-    /** Whether all comes back that was granted to one who has left; a slot whose time has passed does not. */
-    protected boolean givesAllBack(RateLimitPolicy policy) {
-        return true;
-    }
-
     /**
      * What was spent of the key by a limiter of this name and policy, once it was closed. What was granted to those who had
      * left may still be on its way back: that is awaited, until it is {@code expected}.
@@ -72,7 +67,7 @@ public abstract class StreamLedgerContract {
         // nothing would come back.
         limiter.tryAcquire(name).block(PATIENCE);
         SplittableRandom random = new SplittableRandom(Seeds.of("streams of " + policy));
-        StreamLedger streams = new StreamLedger(limiter, name, STREAMS, givesAllBack(policy), random);
+        StreamLedger streams = new StreamLedger(limiter, name, STREAMS, random);
         for (int i = 0; i < STREAMS; i++) {
             streams.start(i % 2 == 0 ? Schedulers.parallel() : Schedulers.boundedElastic());
         }

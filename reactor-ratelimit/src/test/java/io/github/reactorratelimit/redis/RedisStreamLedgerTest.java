@@ -3,8 +3,6 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ofSeconds;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Gcra;
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterBuilder;
@@ -33,12 +31,6 @@ class RedisStreamLedgerTest extends StreamLedgerContract {
     @Override
     protected RateLimitStore store() {
         return RedisStore.of(connection).withDeadline(ofSeconds(20));
-    }
-
-    /** Who waits for a GCRA reserves a slot. */
-    @Override
-    protected boolean givesAllBack(RateLimitPolicy policy) {
-        return !(policy instanceof Gcra);
     }
 
     @Override

@@ -292,6 +292,18 @@ class ReservationScriptTest {
     }
 
     @Test
+    void slotOfABucketThatHasPassedIsGivenBackAsADebitOfItsTime() {
+        use(Gcra.of(4, Duration.ofMillis(400)));
+        assertThat(reserve(4)).isZero();
+        free(4, 0);
+        assertThat(reserve(4)).as("nothing flowed").isZero();
+        assertThat(reserve(3)).isEqualTo(300_000);
+        now += 400_000;
+        free(3, 300_000);
+        assertThat(reserve(4)).as("one of the three had flowed back").isEqualTo(500_000);
+    }
+
+    @Test
     void slotAtTheTailThatHasPassedIsLost() {
         reserve(1);
         reserve(3);
@@ -440,7 +452,11 @@ class ReservationScriptTest {
                 used.add(new Slot(now, permits));
             } else if (!used.isEmpty()) {
                 Slot back = used.remove(used.size() - 1);
-                ask(Ask.giveBack(back.permits, back.at));
+                if (random.nextBoolean()) {
+                    ask(Ask.giveBack(back.permits, back.at));
+                } else {
+                    free(back.permits, back.at - START);
+                }
             }
         }
         used.addAll(ahead);
