@@ -69,7 +69,7 @@ final class OwnRule {
             @Nullable OwnRule older,
             Function<OwnRule, Mono<Void>> reach) {
         Ruling ruling = record.given()
-                ? new Ruling(record.epoch(), arguments.apply(record.policy()), null).byChange(record.number())
+                ? new Ruling(record.epoch(), arguments.apply(record.policy()), null).byChange(record)
                 : null;
         return new OwnRule(key, record.number(), record, ruling, formerOf(older), record.base(), reach);
     }

@@ -30,6 +30,13 @@ class OwnRecordTest {
     }
 
     @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void saysWhetherChangesAfterItWereLost(boolean given) {
+        String written = OwnRecord.format(4, given, BOTH, LOG, BUCKET).replaceFirst("(given|restored)", "$1 lost");
+        assertThat(OwnRecord.parse("17\n" + written)).isEqualTo(new OwnRecord(17, 4, given, BOTH, LOG, BUCKET, true));
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"", "17", "17\n4\ntaken\na\nb\nc", "17\n4\ngiven\nno policy\nno policy\nno policy"})
     void whatIsNoneIsRefused(String text) {
         assertThatThrownBy(() -> OwnRecord.parse(text)).isInstanceOf(RedisCorruptStateException.class);
