@@ -535,11 +535,28 @@ class SharedOwnPolicyTest {
         assertThat(remaining(other)).isEqualTo(11);
     }
 
+    @Test
+    void tierThatEqualsAPolicyWhichTheKeyOnceHadCounts() {
+        Map<String, RateLimitPolicy> plans = new ConcurrentHashMap<>(Map.of(KEY, slow(20)));
+        RateLimiter one = byPlan(plans, ofMillis(1));
+        take(one, 5);
+        give(one, slow(50));
+        restore(one);
+        assertThat(look(one).limit()).isEqualTo(20);
+        plans.put(KEY, slow(50));
+        Await.until("the tier counts", () -> look(one).limit() == 50);
+        assertThat(remaining(one)).isEqualTo(45);
+    }
+
     private RateLimiter byPlan(Map<String, RateLimitPolicy> plans) {
+        return byPlan(plans, ofHours(1));
+    }
+
+    private RateLimiter byPlan(Map<String, RateLimitPolicy> plans, Duration cacheFor) {
         RateLimiter limiter = RateLimiter.builder(TEN)
                 .name(name)
                 .store(hearing())
-                .policyPerKey(key -> Mono.justOrEmpty(plans.get(key)), ofHours(1))
+                .policyPerKey(key -> Mono.justOrEmpty(plans.get(key)), cacheFor)
                 .build();
         limiters.add(limiter);
         return limiter;
