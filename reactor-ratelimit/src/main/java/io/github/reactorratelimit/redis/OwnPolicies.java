@@ -118,6 +118,11 @@ final class OwnPolicies {
         reading.fresh().subscribe(nothing -> {}, unread -> {});
     }
 
+    /** A reading that begins from now on. */
+    Mono<Void> readFresh() {
+        return reading.fresh();
+    }
+
     private Mono<Void> read() {
         return learning(() -> registry.read(book.version())).then();
     }
