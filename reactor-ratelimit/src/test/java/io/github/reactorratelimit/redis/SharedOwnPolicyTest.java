@@ -408,6 +408,17 @@ class SharedOwnPolicyTest {
     }
 
     @Test
+    void processThatHasNotHeardDoesNotRefundWhatItTookBeforeAndCountsItAsLost() {
+        RateLimiter one = process(hearing(), TEN);
+        RateLimiter deaf = process(deaf(), TEN);
+        Decision before = take(deaf, 4);
+        give(one, slow(20));
+        deaf.refund(before).block(PATIENCE);
+        assertThat(remaining(one)).isEqualTo(16);
+        assertThat(ledger.lost()).isEqualTo(4);
+    }
+
+    @Test
     void reservationIsSettledUnderThePolicyThatTheKeyHasThen() {
         RateLimiter one = process(hearing(), TEN);
         Reservation reserved = one.reserve(KEY, 3).block(PATIENCE);
