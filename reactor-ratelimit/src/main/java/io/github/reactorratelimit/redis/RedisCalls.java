@@ -261,6 +261,12 @@ final class RedisCalls {
         return ask(key, policy, ask, rule -> true);
     }
 
+    /** The same, but not made again if the key was given another policy: what was asked for is of no use then. */
+    Mono<Answered> askUnlessChanged(String key, RateLimitPolicy policy, Ask ask) {
+        return epochs.ruled(() -> askRuled(key, policy, ask, rule -> true))
+                .doOnError(NewerOwnException.class, newer -> own.heard());
+    }
+
     /** Gives back what was debited. Empty if it turns out that it cannot be, because it {@linkplain #isSuperseded was carried over}. */
     Mono<Answered> giveBack(Debit debit) {
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());

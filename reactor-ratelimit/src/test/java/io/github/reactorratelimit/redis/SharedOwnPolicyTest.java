@@ -447,6 +447,23 @@ class SharedOwnPolicyTest {
     }
 
     @Test
+    void processThatHasNotHeardLeasesNothingOfThePolicyOfTheKey() {
+        RateLimiter one = process(hearing(), slow(1_000));
+        RateLimiter deaf = process(deaf().leasing(ofSeconds(30)), slow(1_000));
+        Await.until("permits are leased", () -> {
+            take(deaf, 1);
+            return deaf.tryAcquireNow(KEY, 1);
+        });
+        give(one, slow(2_000));
+        long remaining = remaining(one);
+        while (deaf.tryAcquireNow(KEY, 1)) {
+            // what was leased before, until it has to be refilled
+        }
+        deaf.close().block(PATIENCE);
+        assertThat(remaining(one)).isEqualTo(remaining);
+    }
+
+    @Test
     void severalLimitsAskedTogetherObserveIt() {
         RateLimiter one = process(hearing(), TEN);
         RateLimiter deaf = process(deaf(), TEN);
