@@ -174,18 +174,22 @@ final class OwnPolicies {
             }
             Map<String, OwnRule> rules = new HashMap<>(known.rules());
             rules.put(key, OwnRule.following(key, known.version(), rule));
-            if (BOOK.compareAndSet(this, known, new Book(known.version(), bounded(rules)))) {
+            if (BOOK.compareAndSet(this, known, new Book(known.version(), bounded(rules, key)))) {
                 return true;
             }
         }
     }
 
-    private static Map<String, OwnRule> bounded(Map<String, OwnRule> rules) {
-        if (rules.size() > MOST_REMEMBERED) {
+    /** @param kept needed by the one who asks */
+    private static Map<String, OwnRule> bounded(Map<String, OwnRule> rules, @Nullable String kept) {
+        int over = rules.size() - MOST_REMEMBERED;
+        if (over > 0) {
             rules.values().stream()
-                    .filter(rule -> rule.record() == null)
-                    .findFirst()
-                    .ifPresent(one -> rules.remove(one.key()));
+                    .filter(rule -> rule.record() == null && !rule.key().equals(kept))
+                    .limit(over)
+                    .map(OwnRule::key)
+                    .toList()
+                    .forEach(rules::remove);
         }
         return rules;
     }
@@ -205,7 +209,7 @@ final class OwnPolicies {
             }
             changed.clear();
             Map<String, OwnRule> rules = rules(known, reading, isLost, changed);
-            Book next = new Book(reading.version(), bounded(rules));
+            Book next = new Book(reading.version(), bounded(rules, null));
             if (BOOK.compareAndSet(this, known, next)) {
                 changed.forEach(herald);
                 return;

@@ -8,7 +8,11 @@ import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +50,21 @@ class OwnRecordTest {
     void undoneItLeadsBackToThePolicyOfAll() {
         OwnRecord given = new OwnRecord(17, 4, true, LOG, BOTH, BUCKET);
         assertThat(given.undone()).isEqualTo(new OwnRecord(18, 4, false, BUCKET, LOG, BUCKET));
+    }
+
+    @Test
+    void noMoreKeysThatWereGivenBackAreRememberedThanAreAllowed() {
+        OwnPolicies own = new OwnPolicies(null, policy -> PolicyArguments.of(policy, 0), (ruling, key) -> Mono.never());
+        OwnRecord given = new OwnRecord(17, 4, true, LOG, BUCKET, BUCKET);
+        List<String> keys = IntStream.range(0, OwnPolicies.MOST_REMEMBERED + 100)
+                .mapToObj(Integer::toString)
+                .toList();
+        Map<String, OwnRecord> all = keys.stream().collect(Collectors.toMap(key -> key, key -> given));
+        own.learn(new OwnRegistry.Reading(OwnRegistry.Outcome.DONE, 0, 17, all));
+        assertThat(keys).allMatch(key -> LOG.equals(own.given(key)));
+        own.learn(new OwnRegistry.Reading(OwnRegistry.Outcome.DONE, 17, 18, Map.of()));
+        assertThat(keys).noneMatch(key -> own.given(key) != null);
+        assertThat(keys.stream().filter(key -> own.rule(key) != null)).hasSize(OwnPolicies.MOST_REMEMBERED);
     }
 
     @Test
