@@ -67,7 +67,7 @@ final class LeaseTraffic {
             return;
         }
         underWay.incrementAndGet();
-        calls.ask(purse.key(), purse.policy(), Ask.takeUpTo(wanted))
+        calls.askUnlessChanged(purse.key(), purse.policy(), Ask.takeUpTo(wanted))
                 .subscribe(
                         answered -> refilled(purse, wanted, now, answered),
                         failed -> refillFailed(purse, wanted, failed));

@@ -36,7 +36,7 @@ final class OwnChanges {
         return attempt(key, named, (rule, epoch) -> {
                     RateLimitPolicy given = rule == null ? null : rule.given();
                     if (to.equals(given)) {
-                        return Mono.just(true);
+                        return isStill(key, rule);
                     }
                     RateLimitPolicy base = calls.ruled(named);
                     String written = OwnRecord.format(epoch, true, to, given == null ? base : given, base);
@@ -49,12 +49,17 @@ final class OwnChanges {
         Mono<Void> restored = attempt(key, named, (rule, epoch) -> {
             RateLimitPolicy given = rule == null ? null : rule.given();
             if (given == null) {
-                return Mono.just(true);
+                return isStill(key, rule);
             }
             RateLimitPolicy base = calls.ruled(named);
             return changed(key, rule, epoch, OwnRecord.format(epoch, false, base, given, base));
         });
         return restored.then(reach(key, named)).then(leaveOut(key));
+    }
+
+    /** Whether there is nothing to change: the key may have been changed, and have forgotten that, or not been told yet. */
+    private Mono<Boolean> isStill(String key, @Nullable OwnRule rule) {
+        return own.readFresh().then(Mono.fromSupplier(() -> rule == own.rule(key)));
     }
 
     /** The change has reached the key: there is nothing to know of it any more. If somebody was quicker, that is another change. */

@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
@@ -36,7 +37,10 @@ import reactor.core.scheduler.Schedulers;
  * number. Who finds that number there and knows that the registry has nothing of the key any more goes on as with any other. Whoever still has to bring
  * that change to the key reads the registry again before, for it might come when the notes have gone.
  *
- * <p><b>A registry that is lost</b> has given all keys back: each process that knew of a policy makes the same way back of it.
+ * <p><b>A registry that is lost</b> has given all keys back: each process that knew of a policy makes the same way back of it. If only the last
+ * changes are lost, those before them count again. Whoever finds a key that a lost change has reached lets what is registered count from then on,
+ * under a number that is larger. Then all who know of the lost change are told by the key. What was spent under a policy that nobody
+ * names any more is not known: its key begins with everything spent. The notes say whether the state is one of such a policy, or the one that all have.
  */
 final class OwnPolicies {
 
@@ -114,11 +118,13 @@ final class OwnPolicies {
         reading.fresh().subscribe(nothing -> {}, unread -> {});
     }
 
+    /** A reading that begins from now on. */
+    Mono<Void> readFresh() {
+        return reading.fresh();
+    }
+
     private Mono<Void> read() {
-        return Mono.defer(() -> registry.read(book.version()))
-                .publishOn(Schedulers.boundedElastic())
-                .doOnNext(this::learn)
-                .then();
+        return learning(() -> registry.read(book.version())).then();
     }
 
     /** A call for a key; made again when the script knows of a change of its policy that this process does not, since then nothing ran. */
@@ -136,13 +142,25 @@ final class OwnPolicies {
 
     private Mono<Void> follow(String key, long number) {
         return reading.fresh()
+                .then(Mono.defer(() -> knows(key, number) ? Mono.<Void>empty() : mend(key, number)))
                 .then(Mono.defer(() -> knows(key, number)
                         ? Mono.empty()
                         : Mono.error(new RedisUnavailableException(
                                 "change " + number + " of a key's policy is not registered"))));
     }
 
-    /** Whether it is known what rules the key that a change with this number has reached: none of its own, if the registry has nothing of it. */
+    private Mono<Void> mend(String key, long number) {
+        return learning(() -> registry.mend(book.version(), key, number)).then();
+    }
+
+    private Mono<OwnRegistry.Reading> learning(Supplier<Mono<OwnRegistry.Reading>> call) {
+        return Mono.defer(call).publishOn(Schedulers.boundedElastic()).doOnNext(this::learn);
+    }
+
+    /**
+     * Whether it is known what rules the key that a change with this number has reached: none of its own, if the registry has nothing of it.
+     * Leaving it out was a change too, with a number of its own.
+     */
     private boolean knows(String key, long number) {
         for (; ; ) {
             Book known = book;
@@ -150,24 +168,28 @@ final class OwnPolicies {
             if (rule != null && rule.number() >= number) {
                 return true;
             }
-            boolean isRegistered = rule != null && rule.record() != null;
-            if (isRegistered || known.version() < number) {
+            boolean isRegistered = rule != null && rule.isRegistered();
+            if (isRegistered || known.version() <= number) {
                 return false;
             }
             Map<String, OwnRule> rules = new HashMap<>(known.rules());
             rules.put(key, OwnRule.following(key, known.version(), rule));
-            if (BOOK.compareAndSet(this, known, new Book(known.version(), bounded(rules)))) {
+            if (BOOK.compareAndSet(this, known, new Book(known.version(), bounded(rules, key)))) {
                 return true;
             }
         }
     }
 
-    private static Map<String, OwnRule> bounded(Map<String, OwnRule> rules) {
-        if (rules.size() > MOST_REMEMBERED) {
+    /** @param kept needed by the one who asks */
+    private static Map<String, OwnRule> bounded(Map<String, OwnRule> rules, @Nullable String kept) {
+        int over = rules.size() - MOST_REMEMBERED;
+        if (over > 0) {
             rules.values().stream()
-                    .filter(rule -> rule.record() == null)
-                    .findFirst()
-                    .ifPresent(one -> rules.remove(one.key()));
+                    .filter(rule -> rule.record() == null && !rule.key().equals(kept))
+                    .limit(over)
+                    .map(OwnRule::key)
+                    .toList()
+                    .forEach(rules::remove);
         }
         return rules;
     }
@@ -187,7 +209,7 @@ final class OwnPolicies {
             }
             changed.clear();
             Map<String, OwnRule> rules = rules(known, reading, isLost, changed);
-            Book next = new Book(reading.version(), bounded(rules));
+            Book next = new Book(reading.version(), bounded(rules, null));
             if (BOOK.compareAndSet(this, known, next)) {
                 changed.forEach(herald);
                 return;
@@ -248,14 +270,12 @@ final class OwnPolicies {
     private Ruling change(OwnRule rule) {
         OwnRecord record = Objects.requireNonNull(rule.record());
         PolicyArguments before = record.before().equals(record.policy()) ? null : arguments.apply(record.before());
-        return new Ruling(record.epoch(), arguments.apply(record.policy()), before).byChange(rule.number());
+        return new Ruling(record.epoch(), arguments.apply(record.policy()), before).byChange(record);
     }
 
     /** Registers a change; see {@link OwnRegistry#change}. */
     Mono<OwnRegistry.Outcome> change(String key, long number, long epoch, String written) {
-        return Mono.defer(() -> registry.change(book.version(), key, number, epoch, written))
-                .publishOn(Schedulers.boundedElastic())
-                .doOnNext(this::learn)
+        return learning(() -> registry.change(book.version(), key, number, epoch, written))
                 .map(OwnRegistry.Reading::outcome);
     }
 }

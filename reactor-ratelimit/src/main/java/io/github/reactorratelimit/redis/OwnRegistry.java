@@ -84,6 +84,11 @@ final class OwnRegistry {
                 written);
     }
 
+    /** Lets what is registered of a key count although a change with this number, which is not registered, has reached it. */
+    Mono<Reading> mend(long known, String key, long number) {
+        return call(known, Long.toString(known), RedisKeys.escape(key), Long.toString(number));
+    }
+
     private Mono<Reading> call(long known, String... arguments) {
         return Mono.defer(() -> calling.apply(caller.call(script, keys, arguments)))
                 .map(reply -> parse(known, reply));

@@ -1,9 +1,9 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.RateLimitPolicy;
-import java.util.LinkedHashSet;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
@@ -28,7 +28,7 @@ final class OwnRule {
     private final long number;
     private final @Nullable OwnRecord record;
     private final @Nullable Ruling ruling;
-    private final Set<RateLimitPolicy> former;
+    private final List<RateLimitPolicy> former;
     private final @Nullable RateLimitPolicy base;
     private final SharedCall reaching;
     private final AtomicLong sinceMicros = new AtomicLong(NOT_ANSWERED);
@@ -41,7 +41,7 @@ final class OwnRule {
             long number,
             @Nullable OwnRecord record,
             @Nullable Ruling ruling,
-            Set<RateLimitPolicy> former,
+            List<RateLimitPolicy> former,
             @Nullable RateLimitPolicy base,
             Function<OwnRule, Mono<Void>> reach) {
         this.key = key;
@@ -69,7 +69,7 @@ final class OwnRule {
             @Nullable OwnRule older,
             Function<OwnRule, Mono<Void>> reach) {
         Ruling ruling = record.given()
-                ? new Ruling(record.epoch(), arguments.apply(record.policy()), null).byChange(record.number())
+                ? new Ruling(record.epoch(), arguments.apply(record.policy()), null).byChange(record)
                 : null;
         return new OwnRule(key, record.number(), record, ruling, formerOf(older), record.base(), reach);
     }
@@ -93,19 +93,17 @@ final class OwnRule {
         return rule;
     }
 
-    private static Set<RateLimitPolicy> formerOf(@Nullable OwnRule older) {
+    private static List<RateLimitPolicy> formerOf(@Nullable OwnRule older) {
         if (older == null) {
-            return Set.of();
+            return List.of();
         }
-        Set<RateLimitPolicy> former = new LinkedHashSet<>(older.former);
-        OwnRecord record = older.record;
-        if (record != null) {
-            former.add(record.given() ? record.policy() : record.before());
+        RateLimitPolicy given = older.given();
+        if (given == null) {
+            return older.former;
         }
-        if (former.size() > MOST_FORMER) {
-            former.remove(former.iterator().next());
-        }
-        return former;
+        List<RateLimitPolicy> former = new ArrayList<>(older.former);
+        former.add(given);
+        return List.copyOf(former.subList(Math.max(0, former.size() - MOST_FORMER), former.size()));
     }
 
     String key() {
@@ -154,9 +152,20 @@ final class OwnRule {
         return applied ? Mono.empty() : reaching.join();
     }
 
-    /** Which policy somebody means who names this one: not one that the key had of its own. */
+    /**
+     * Which policy somebody means who names this one: not one that the key had of its own. That is the very object which {@link #given}
+     * told: one that equals it was found elsewhere, and is meant.
+     */
+    @SuppressWarnings("ReferenceEquality")
     RateLimitPolicy meant(RateLimitPolicy named) {
-        return base != null && former.contains(named) ? base : named;
+        if (base != null) {
+            for (RateLimitPolicy one : former) {
+                if (one == named) {
+                    return base;
+                }
+            }
+        }
+        return named;
     }
 
     /** The key answered, by the server's clock. */

@@ -194,7 +194,10 @@ final class RedisCalls {
      * of an earlier reign of an equal policy is told apart.
      */
     boolean isSuperseded(Debit debit) {
-        OwnRule rule = own.rule(debit.key());
+        return isSuperseded(own.rule(debit.key()), debit);
+    }
+
+    private boolean isSuperseded(@Nullable OwnRule rule, Debit debit) {
         RateLimitPolicy policy = debit.policy();
         if (rule == null) {
             Reign current = reign;
@@ -255,13 +258,37 @@ final class RedisCalls {
 
     /** The answer to an ask as the script gave it. */
     Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
-        return own.following(key, epochs.ruled(() -> askRuled(key, policy, ask)));
+        return ask(key, policy, ask, rule -> true);
     }
 
-    private Mono<Answered> askRuled(String key, RateLimitPolicy policy, Ask ask) {
+    /** The same, but not made again if the key was given another policy: what was asked for is of no use then. */
+    Mono<Answered> askUnlessChanged(String key, RateLimitPolicy policy, Ask ask) {
+        return epochs.ruled(() -> askRuled(key, policy, ask, rule -> true))
+                .doOnError(NewerOwnException.class, newer -> own.heard());
+    }
+
+    /** Gives back what was debited. Empty if it turns out that it cannot be, because it {@linkplain #isSuperseded was carried over}. */
+    Mono<Answered> giveBack(Debit debit) {
+        Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
+        return ask(debit.key(), debit.policy(), giveBack, rule -> !isSuperseded(rule, debit));
+    }
+
+    /** Under which rules of the key an ask is still to be made. */
+    private interface Condition {
+        boolean holds(@Nullable OwnRule rule);
+    }
+
+    private Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
+        return own.following(key, epochs.ruled(() -> askRuled(key, policy, ask, condition)));
+    }
+
+    private Mono<Answered> askRuled(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
         OwnRule rule = own.rule(key);
         if (rule != null) {
-            return rule.reach().then(Mono.defer(() -> askOwn(key, policy, ask)));
+            return rule.reach().then(Mono.defer(() -> askOwn(key, policy, ask, condition)));
+        }
+        if (!condition.holds(null)) {
+            return Mono.empty();
         }
         PolicyPipes pipes = pipes(policy);
         if (!reign.past().isEmpty()) {
@@ -270,10 +297,13 @@ final class RedisCalls {
         return throughBreaker(pipes.ask(key, ask));
     }
 
-    private Mono<Answered> askOwn(String key, RateLimitPolicy policy, Ask ask) {
+    private Mono<Answered> askOwn(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
         OwnRule rule = own.rule(key);
         if (rule == null || !rule.isApplied()) {
-            return askRuled(key, policy, ask);
+            return askRuled(key, policy, ask, condition);
+        }
+        if (!condition.holds(rule)) {
+            return Mono.empty();
         }
         PolicyPipes pipes = pipes(rule, policy);
         checkFollowed(pipes.policy(), ask);

@@ -132,7 +132,7 @@ final class RedisConnector {
                     try {
                         reply.succeed(made(commands.get(), listening, link));
                     } catch (RuntimeException failed) {
-                        reply.fail(failed);
+                        reply.fail(unreachable("", failed));
                     }
                 }),
                 late -> late.close().subscribe());
@@ -163,7 +163,8 @@ final class RedisConnector {
                 .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
         Mono<RedisLink> opened = connecting
                 .map(link -> link.closedBy(shutdown))
-                .onErrorResume(error -> shutdown.onErrorComplete().then(Mono.error(unreachable(uris, error))));
+                .onErrorResume(error ->
+                        shutdown.onErrorComplete().then(Mono.error(unreachable(" at " + addresses(uris), error))));
         return MonoOnce.asking(reply -> {
             Disposable following = reply.follow(opened, MonoOnce.on(Schedulers.boundedElastic()));
             reply.whenLeft(() -> {
@@ -194,13 +195,14 @@ final class RedisConnector {
                 .build();
     }
 
-    private static RedisUnavailableException unreachable(List<RedisURI> uris, Throwable error) {
+    /** @param where with a space before it; empty if that is not known */
+    private static RedisUnavailableException unreachable(String where, Throwable error) {
         Throwable root = error;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return new RedisUnavailableException("cannot connect to Redis at " + addresses(uris) + ": " + root.getMessage()
-                + ". " + advice(String.valueOf(root.getMessage())));
+        return new RedisUnavailableException("cannot connect to Redis" + where + ": " + root.getMessage() + ". "
+                + advice(String.valueOf(root.getMessage())));
     }
 
     private static String advice(String reason) {

@@ -245,19 +245,23 @@ final class RedisState implements JointState {
 
     Mono<Void> giveBack(Debit debit, Runnable count) {
         if (calls.isSuperseded(debit) || (ownPolicy(debit.key()) == null && carried.isElsewhere(debit))) {
-            return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
+            return refundLost(debit);
         }
-        Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
         return shortcuts
-                .changing(debit.key(), calls.decide(this, debit.key(), debit.policy(), giveBack))
+                .changing(debit.key(), calls.giveBack(debit))
                 .doOnNext(done -> {
                     count.run();
                     lines.freed(debit.key());
                     signals.publish(Signals.Kind.FREED, debit.key());
                 })
                 .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
+                .switchIfEmpty(refundLost(debit))
                 .onErrorComplete(RedisUnavailableException.class)
                 .then();
+    }
+
+    private <T> Mono<T> refundLost(Debit debit) {
+        return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
     }
 
     /** What is leased of a key that owes goes back, so that no debtor spends it. Slots that were promised stay. */

@@ -32,9 +32,10 @@ record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments befo
         this(epoch, policy, before, epochBefore, "");
     }
 
-    /** The same for a key that is ruled by a change of its own policy, the one with this number. */
-    Ruling byChange(long number) {
-        return new Ruling(epoch, policy, before, epochBefore, "o" + number);
+    /** The same for a key that is ruled by a change of its own policy. */
+    Ruling byChange(OwnRecord change) {
+        String how = change.given() ? "o" : "b";
+        return new Ruling(epoch, policy, before, epochBefore, how + change.number() + (change.lost() ? "l" : ""));
     }
 
     /** The same for a key of which changes of its own policy are known up to this number. */

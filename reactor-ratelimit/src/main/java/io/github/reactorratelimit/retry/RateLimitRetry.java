@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.retry;
 
+import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
@@ -33,7 +34,8 @@ import reactor.util.retry.Retry;
  * {@link #withMaxRetryAfter}, it is not tried again: better to be told at once.
  *
  * <p>What is not tried again, or not any more, ends with the last failure itself, not with one about retries: so it still says what
- * went wrong and when to come back. Errors of the virtual machine and of a closed limiter are never tried again.
+ * went wrong and when to come back. Errors of the virtual machine are never tried again, nor is what a limiter refuses for good: because it was closed, or because more
+ * permits were asked for than it ever gives at once.
  *
  * <p>Whether it does harm to do something twice is not known here: leave out with {@link #filter} what must not be repeated.
  *
@@ -86,9 +88,13 @@ public final class RateLimitRetry extends Retry {
                 Backoff.of(DEFAULT_FIRST_BACKOFF, DEFAULT_MAX_BACKOFF, random),
                 DEFAULT_MAX_RETRY_AFTER,
                 null,
-                failure -> !(failure instanceof RateLimiterClosedException),
+                RateLimitRetry::mayHelp,
                 RateLimitRetry::namedByDecision,
                 null);
+    }
+
+    private static boolean mayHelp(Throwable failure) {
+        return !(failure instanceof RateLimiterClosedException || failure instanceof PermitsExceedCapacityException);
     }
 
     private static Optional<Duration> namedByDecision(Throwable failure) {

@@ -5,7 +5,8 @@
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
 --       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests) and, if it is known, the
 --       epoch of the one before it; then, if the key was ever given a policy of its own, the number of the change that the caller
---       knows: o and the number if the policy rules by that change, k and the number if it is only known
+--       knows: o and the number if the policy is the key's own by that change, b and the number if the key is given back by it,
+--       k and the number if it is only known; l behind it if changes before it were lost
 --       parts, then for each: algorithm, number of parameters, parameters
 --       parts of the policy before it (0 = unknown or none), then for each the same
 --       then for each ask: op, permits, at
@@ -59,6 +60,18 @@ local function move(parts, before, now, is_older)
     if charged > 0 then
       part.state = part.steps.debit(part.policy, part.state, now, charged)
     end
+  end
+  notes.generation = notes.generation + 1
+end
+
+-- What was spent under a policy that nobody knows, wherever its states are: everything.
+local function spend_all(parts, before, now)
+  before.moved = true
+  for i = 1, #parts do
+    local part = parts[i]
+    local state = part.steps.rebase(part.policy, part.policy.fresh, now)
+    local remaining = part.steps.remaining(part.policy, state, now)
+    part.state = remaining > 0 and part.steps.debit(part.policy, state, now, remaining) or state
   end
   notes.generation = notes.generation + 1
 end
@@ -173,20 +186,20 @@ local function answer(op, parts, before, now, permits, at)
   return read(parts, now, 0)
 end
 
--- Epoch, the one before, the number of the change of the key's own policy that is known, and whether the policy rules by it.
+-- Epoch, the one before, the number of the change of the key's own policy that is known, how it is known, and whether others were lost.
 local function rule_of(argument)
   local epoch = tonumber(argument)
   if epoch or argument == '' then
-    return epoch, nil, 0, false
+    return epoch, nil, 0, '', false
   end
-  local before, how, own
-  epoch, before, how, own = string.match(argument, '^(%d+) ?(%d*) ?([ok]?)(%d*)$')
-  return tonumber(epoch), tonumber(before), tonumber(own) or 0, how == 'o'
+  local before, how, own, lost
+  epoch, before, how, own, lost = string.match(argument, '^(%d+) ?(%d*) ?([obk]?)(%d*)(l?)$')
+  return tonumber(epoch), tonumber(before), tonumber(own) or 0, how, lost == 'l'
 end
 
 local function evaluate()
   local now = time_now(ARGV[1])
-  local epoch, epoch_before, own, is_own = rule_of(ARGV[2])
+  local epoch, epoch_before, own, how, is_lost = rule_of(ARGV[2])
   local key = 1
   if epoch then
     load_notes(KEYS[1], epoch, own)
@@ -197,7 +210,10 @@ local function evaluate()
   local before = {}
   parts, position, key = load_parts(now, 3, key)
   local asks = skip_parts(position)
-  local takes_over = epoch and (epoch > notes.epoch or is_own and own > notes.own)
+  local is_change = how == 'o' or how == 'b'
+  -- Who only knows of changes, and of none that rules, would have found the way back of one: it was lost.
+  local is_unknown = how == 'k' and notes.given > 0 or is_lost and notes.own > 0 and own > notes.own
+  local takes_over = epoch and (epoch > notes.epoch or is_change and own > notes.own or is_unknown)
   -- Only then: under the old parameters the state of the new policy would look wrong, and be mended.
   if takes_over or ARGV[asks] == 'm' then
     before = load_parts(now, position, key)
@@ -206,8 +222,11 @@ local function evaluate()
   if takes_over then
     local is_older = epoch_before and notes.epoch < epoch_before
     notes.epoch = epoch
-    notes.own = is_own and own or notes.own
-    if #before > 0 then
+    notes.own = (is_change or is_unknown) and own or notes.own
+    notes.given = how == 'o' and 1 or 0
+    if is_unknown then
+      spend_all(parts, before, now)
+    elseif #before > 0 then
       move(parts, before, now, is_older)
     end
   end

@@ -88,7 +88,7 @@ function window.rebase(policy, state, now)
 end
 
 function window.load(key, policy)
-  local numbers = load_integers(key, 3, true)
+  local numbers = load_integers(key, 3, 1)
   if not numbers then
     return policy.fresh
   end

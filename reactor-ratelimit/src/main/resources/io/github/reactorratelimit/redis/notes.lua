@@ -2,7 +2,7 @@
 -- what became of slots that were reserved. Most keys have none, and then nothing is stored.
 --
 -- stored: epoch, time of writing, end of the pause, shift, generation and, if the key was ever given a policy of its own, the
---        number of the last change of that which has reached it (own_policies.lua)
+--        number of the last change of that which has reached it (own_policies.lua), and 1 if its states are those of such a policy
 -- shift: ticks by which all slots were moved since; a slot is known by its base, its time less the shift, so
 --        that those who hold it find it again after a pause
 -- generation: counts what made all slots void: a reset, another policy
@@ -13,15 +13,16 @@ local KEPT_AT_LEAST = 60000000
 
 local NOT_PAUSED = -BEYOND
 
-local notes = { epoch = 0, written = 0, pause = NOT_PAUSED, shift = 0, generation = 0, own = 0 }
+local notes = { epoch = 0, written = 0, pause = NOT_PAUSED, shift = 0, generation = 0, own = 0, given = 0 }
 local noted
 
 -- own: the number of the last change of the key's own policy that the caller knows, 0 if none
 local function load_notes(key, epoch, own)
-  local numbers = load_integers(key, 5, true)
+  local numbers = load_integers(key, 5, 2)
   if numbers then
     notes.epoch, notes.written, notes.pause, notes.shift, notes.generation = unpack(numbers)
     notes.own = numbers[6] or 0
+    notes.given = numbers[7] or 0
     if notes.own > own then
       fail('RATELIMITOWN', text(notes.own))
     end
@@ -38,6 +39,7 @@ local function is_noted(now)
     and noted[4] == notes.shift
     and noted[5] == notes.generation
     and (noted[6] or 0) == notes.own
+    and (noted[7] or 0) == notes.given
     and now - notes.written < REWRITE_AFTER
 end
 
@@ -73,6 +75,7 @@ local function save_notes(key, now, parts)
   local values = { notes.epoch, now, math.max(0, notes.pause), notes.shift, notes.generation }
   if notes.own > 0 then
     values[6] = notes.own
+    values[7] = notes.given > 0 and notes.given or nil
   end
   for i = 1, #values do
     values[i] = text(values[i])

@@ -6,6 +6,7 @@
 -- ARGV    the version that the caller knows
 --         for a change also: the key, the number of its last change as the caller knows it (0 = it has none), the epoch that
 --         the caller knows, the most keys that may have one, and what is to be written ('' = nothing, the key is left out)
+--         or, if a change has reached a key and is not registered: the key and the number of that change
 -- returns { d done | s not done, because the caller is behind, or ahead of what was lost | f not done, because there are too many, version,
 --         then key, number and what is written, for all keys, unless the caller knows that version }
 -- errors: RATELIMITCORRUPT  a key holds something else
@@ -20,16 +21,29 @@ local function newest_epoch()
   return newest
 end
 
--- The number of the last change of a key, and of how many keys there is one.
+-- The number of the last change of a key, of how many keys there is one, and what is written of it behind the number.
 local function number_of(key)
   local number = 0
+  local written
   local flat = command('HGETALL', KEYS[2])
   for i = 1, #flat, 2 do
     if flat[i] == key then
       number = integer(string.match(flat[i + 1], '^[^\n]*')) or corrupt('something else than numbers')
+      written = string.match(flat[i + 1], '\n(.*)$')
     end
   end
-  return number, #flat / 2
+  return number, #flat / 2, written
+end
+
+local function register(version, key, written)
+  local time = command('TIME')
+  version = math.max(version + 1, time[1] * 1000000 + time[2])
+  command('SET', KEYS[3], text(version))
+  command('HDEL', KEYS[2], key)
+  if written ~= '' then
+    command('HSETNX', KEYS[2], key, text(version) .. '\n' .. written)
+  end
+  return version
 end
 
 local function write(version)
@@ -42,22 +56,29 @@ local function write(version)
   if number == 0 and count >= tonumber(ARGV[5]) then
     return 'f', version
   end
-  local time = command('TIME')
-  version = math.max(version + 1, time[1] * 1000000 + time[2])
-  command('SET', KEYS[3], text(version))
-  command('HDEL', KEYS[2], key)
-  if written ~= '' then
-    command('HSETNX', KEYS[2], key, text(version) .. '\n' .. written)
+  return 'd', register(version, key, written)
+end
+
+-- A change that has reached a key was lost. What is registered of the key, or that nothing is, counts from now on, under a number that is
+-- larger: so all who know of the lost change hear of it.
+local function mend(version)
+  local key, reached = ARGV[2], tonumber(ARGV[3])
+  local number, _, written = number_of(key)
+  if number > reached or number == 0 and version > reached then
+    return version
   end
-  return 'd', version
+  written = written and string.gsub(written, '^(%d+\n%l+)\n', '%1 lost\n') or ''
+  return register(math.max(version, reached), key, written)
 end
 
 local function own_policies()
   local stored = load_integers(KEYS[3], 1)
   local version = stored and stored[1] or 0
   local status = 'd'
-  if ARGV[2] then
+  if ARGV[4] then
     status, version = write(version)
+  elseif ARGV[2] then
+    version = mend(version)
   end
   local reply = { status, text(version) }
   if version ~= tonumber(ARGV[1]) then

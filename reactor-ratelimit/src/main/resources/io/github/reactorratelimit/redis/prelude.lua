@@ -105,9 +105,9 @@ local function counted(count, limit, overdrawn)
   return math.min(count, limit)
 end
 
--- The integers of a stored string that consists of `count` of them, nil if there is none; of one more where that is the limit
--- that was overdrawn.
-local function load_integers(key, count, may_be_overdrawn)
+-- The integers of a stored string that consists of `count` of them, nil if there is none; of up to `more` others, which are positive:
+-- of one where that is the limit that was overdrawn.
+local function load_integers(key, count, more)
   local stored = command('GET', key)
   if not stored then
     return nil
@@ -116,8 +116,13 @@ local function load_integers(key, count, may_be_overdrawn)
   for word in string.gmatch(stored, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
   end
-  if #numbers ~= count and not (may_be_overdrawn and #numbers == count + 1 and numbers[count + 1] > 0) then
+  if #numbers < count or #numbers > count + (more or 0) then
     corrupt('another number of integers')
+  end
+  for i = count + 1, #numbers do
+    if numbers[i] <= 0 then
+      corrupt('another number of integers')
+    end
   end
   return numbers
 end

@@ -111,7 +111,7 @@ function counter.rebase(policy, state, _)
 end
 
 function counter.load(key, policy)
-  local numbers = load_integers(key, 3, true)
+  local numbers = load_integers(key, 3, 1)
   if not numbers then
     return policy.fresh
   end

@@ -91,7 +91,7 @@ function stepwise.rebase(policy, state, now)
 end
 
 function stepwise.load(key, policy)
-  local numbers = load_integers(key, 2, true)
+  local numbers = load_integers(key, 2, 1)
   if not numbers then
     return policy.fresh
   end

@@ -12,6 +12,7 @@ import io.github.reactorratelimit.redis.server.FaultProxy;
 import io.github.reactorratelimit.redis.server.RedisExtension;
 import io.github.reactorratelimit.redis.server.Standalone;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -182,6 +183,20 @@ class ConnectAsideTest {
             link.get().opened("some");
             assertThat(closed).hasValue(1);
         }
+    }
+
+    @Test
+    void aClientThatIsRefusedIsToldWhyAndWhatToDo(Standalone redis) {
+        RedisURI uri =
+                RedisURI.builder(redis.uri()).withAuthentication("bob", "wr0ng").build();
+        RedisClient client = RedisClient.create(uri);
+        opened.push(() -> client.shutdown(Duration.ZERO, Duration.ofSeconds(1)));
+        RedisStore store = RedisStore.connectAside(client);
+        limiter(store);
+        Await.until("it is known why", () -> {
+            String why = store.selfTest().block(PATIENCE).findings().toString();
+            return why.contains("WRONGPASS") && why.contains("redis://user:password@host:port");
+        });
     }
 
     @Test

@@ -149,6 +149,30 @@ class OwnPolicyRecoveryTest {
     }
 
     @Test
+    void processThatHasNotHeardGivesBackWhatAForgottenKeyWasGiven() {
+        RateLimiter unaware = deaf(SLOW);
+        take(unaware, 1);
+        RateLimiter one = deaf(SLOW);
+        one.changePolicy(KEY, FAST).block(PATIENCE);
+        forgetAll(keys.named(KEY));
+        unaware.restorePolicy(KEY).block(PATIENCE);
+        assertThat(admin.sync().hlen(keys.ownPolicies())).isZero();
+        assertThat(look(one).limit()).isEqualTo(10);
+    }
+
+    @Test
+    void processThatHasNotHeardOfAnotherGivesAForgottenKeyThePolicyThatItHadBefore() {
+        RateLimiter unaware = deaf(SLOW);
+        unaware.changePolicy(KEY, FAST).block(PATIENCE);
+        RateLimiter one = deaf(SLOW);
+        one.changePolicy(KEY, TokenBucket.perHour(20)).block(PATIENCE);
+        forgetAll(keys.named(KEY));
+        unaware.changePolicy(KEY, FAST).block(PATIENCE);
+        assertThat(look(one).limit()).isEqualTo(1_000);
+        assertThat(look(deaf(SLOW)).limit()).isEqualTo(1_000);
+    }
+
+    @Test
     void registryThatWasLostHasGivenTheKeyBackAndAnotherPolicyCanBeGiven() {
         RateLimiter one = deaf(FAST);
         RateLimiter other = deaf(FAST);

@@ -408,6 +408,17 @@ class SharedOwnPolicyTest {
     }
 
     @Test
+    void processThatHasNotHeardDoesNotRefundWhatItTookBeforeAndCountsItAsLost() {
+        RateLimiter one = process(hearing(), TEN);
+        RateLimiter deaf = process(deaf(), TEN);
+        Decision before = take(deaf, 4);
+        give(one, slow(20));
+        deaf.refund(before).block(PATIENCE);
+        assertThat(remaining(one)).isEqualTo(16);
+        assertThat(ledger.lost()).isEqualTo(4);
+    }
+
+    @Test
     void reservationIsSettledUnderThePolicyThatTheKeyHasThen() {
         RateLimiter one = process(hearing(), TEN);
         Reservation reserved = one.reserve(KEY, 3).block(PATIENCE);
@@ -433,6 +444,23 @@ class SharedOwnPolicyTest {
         }
         restore(one);
         assertThat(take(one, 990).remaining()).isEqualTo(5);
+    }
+
+    @Test
+    void processThatHasNotHeardLeasesNothingOfThePolicyOfTheKey() {
+        RateLimiter one = process(hearing(), slow(1_000));
+        RateLimiter deaf = process(deaf().leasing(ofSeconds(30)), slow(1_000));
+        Await.until("permits are leased", () -> {
+            take(deaf, 1);
+            return deaf.tryAcquireNow(KEY, 1);
+        });
+        give(one, slow(2_000));
+        long remaining = remaining(one);
+        while (deaf.tryAcquireNow(KEY, 1)) {
+            // what was leased before, until it has to be refilled
+        }
+        deaf.close().block(PATIENCE);
+        assertThat(remaining(one)).isEqualTo(remaining);
     }
 
     @Test
@@ -535,11 +563,28 @@ class SharedOwnPolicyTest {
         assertThat(remaining(other)).isEqualTo(11);
     }
 
+    @Test
+    void tierThatEqualsAPolicyWhichTheKeyOnceHadCounts() {
+        Map<String, RateLimitPolicy> plans = new ConcurrentHashMap<>(Map.of(KEY, slow(20)));
+        RateLimiter one = byPlan(plans, ofMillis(1));
+        take(one, 5);
+        give(one, slow(50));
+        restore(one);
+        assertThat(look(one).limit()).isEqualTo(20);
+        plans.put(KEY, slow(50));
+        Await.until("the tier counts", () -> look(one).limit() == 50);
+        assertThat(remaining(one)).isEqualTo(45);
+    }
+
     private RateLimiter byPlan(Map<String, RateLimitPolicy> plans) {
+        return byPlan(plans, ofHours(1));
+    }
+
+    private RateLimiter byPlan(Map<String, RateLimitPolicy> plans, Duration cacheFor) {
         RateLimiter limiter = RateLimiter.builder(TEN)
                 .name(name)
                 .store(hearing())
-                .policyPerKey(key -> Mono.justOrEmpty(plans.get(key)), ofHours(1))
+                .policyPerKey(key -> Mono.justOrEmpty(plans.get(key)), cacheFor)
                 .build();
         limiters.add(limiter);
         return limiter;

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
@@ -161,6 +162,19 @@ class RateLimitRetryTest {
         });
 
         StepVerifier.create(closed.retryWhen(LONGEST_WAITS)).verifyError(RateLimiterClosedException.class);
+        assertThat(calls).hasValue(1);
+    }
+
+    @Test
+    void moreThanALimiterEverGivesIsNotAskedForAgain() {
+        RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(5));
+        AtomicInteger calls = new AtomicInteger();
+        Mono<String> tooMuch = Mono.defer(() -> {
+            calls.incrementAndGet();
+            return limiter.tryAcquire("quotes", 6).map(Object::toString);
+        });
+
+        StepVerifier.create(tooMuch.retryWhen(LONGEST_WAITS)).verifyError(PermitsExceedCapacityException.class);
         assertThat(calls).hasValue(1);
     }
 
