@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Optional;
 import org.springframework.boot.env.YamlPropertySourceLoader;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -39,7 +38,6 @@ final class BoundProperties {
                         new LimitStores(properties, null),
                         name -> RateLimitRecorder.NOOP,
                         Callers.exempt(properties.allowList(), Callers.address(properties.clientAddress())),
-                        Optional.empty(),
                         0));
     }
 
