@@ -19,6 +19,7 @@ import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
 import org.springframework.cloud.gateway.route.RouteDefinitionRouteLocator;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.http.HttpHeaders;
+import org.springframework.web.filter.reactive.ServerWebExchangeContextFilter;
 import org.springframework.web.server.ResponseStatusException;
 import reactor.core.publisher.Mono;
 
@@ -37,6 +38,9 @@ import reactor.core.publisher.Mono;
  * <p>A request above the limit is answered by the gateway, with the status of its filter (429 unless given) and the fields about the limit. One about
  * which nobody can decide is an error with the status 503, and one whose key is empty an error with the status that the rule has for that: for the
  * application's error handling to answer.
+ *
+ * <p>The gateway tells neither request nor thread. Where the request is in the Reactor Context, as {@link ServerWebExchangeContextFilter} puts it there,
+ * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere.
  */
 public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
 
@@ -66,7 +70,10 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
 
     @Override
     public Mono<RateLimiter.Response> isAllowed(String routeId, String key) {
-        return Mono.defer(() -> engine.ask(rules.of(routeId, config(routeId)), key))
+        return Mono.deferContextual(context -> engine.ask(
+                        rules.of(routeId, config(routeId)),
+                        key,
+                        ServerWebExchangeContextFilter.getExchange(context).orElse(null)))
                 .flatMap(GatewayRateLimiter::response);
     }
 
