@@ -16,7 +16,6 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.cloud.gateway.event.FilterArgsEvent;
 import org.springframework.cloud.gateway.filter.ratelimit.AbstractRateLimiter;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
-import org.springframework.cloud.gateway.route.RouteDefinitionRouteLocator;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.http.HttpHeaders;
 import org.springframework.web.filter.reactive.ServerWebExchangeContextFilter;
@@ -71,7 +70,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
     @Override
     public Mono<RateLimiter.Response> isAllowed(String routeId, String key) {
         return Mono.deferContextual(context -> engine.ask(
-                        rules.of(routeId, config(routeId)),
+                        rules.of(routeId, getConfig().get(routeId)),
                         key,
                         ServerWebExchangeContextFilter.getExchange(context).orElse(null)))
                 .flatMap(GatewayRateLimiter::response);
@@ -85,7 +84,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
      */
     public void check(String routeId, Map<String, ?> arguments) {
         onApplicationEvent(new FilterArgsEvent(this, routeId, new LinkedHashMap<>(arguments)));
-        engine.ask(rules.of(routeId, config(routeId)), routeId);
+        engine.ask(rules.of(routeId, getConfig().get(routeId)), routeId);
     }
 
     /** The gateway tells what a route says, and would not mind what it does not know. */
@@ -102,13 +101,6 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
 
     private static String plain(String name) {
         return name.replace("-", "").toLowerCase(Locale.ROOT);
-    }
-
-    /** What the route says, or else what all routes say. */
-    private @Nullable Config config(String routeId) {
-        Map<String, Config> all = getConfig();
-        Config own = all.get(routeId);
-        return own == null ? all.get(RouteDefinitionRouteLocator.DEFAULT_FILTERS) : own;
     }
 
     private static Mono<RateLimiter.Response> response(RateLimitAnswer answer) {
