@@ -28,15 +28,24 @@ final class RouteCheck {
             Properties.check(
                     ours.size() <= 1,
                     at,
-                    "has more than one " + FILTER + ", default-filters included: a gateway knows one limit per route, so that the last one would"
+                    "has more than one " + FILTER
+                            + ", default-filters included: a gateway knows one limit per route, so that the last one would"
                             + " count every request several times. Leave one, and use ratelimit.limits with paths for the others");
-            if (id != null && !ours.isEmpty()) {
+            if (id != null && !ours.isEmpty() && !isKnownLater(ours.get(0).getArgs())) {
                 Properties.of(at, () -> {
                     limiter.check(id, ours.get(0).getArgs());
                     return id;
                 });
             }
         }
+    }
+
+    /** Whether the gateway finds what is said about the limit by an expression, when it loads the route. */
+    private static boolean isKnownLater(Map<String, String> arguments) {
+        return arguments.entrySet().stream()
+                .anyMatch(argument -> argument.getKey().startsWith(GatewayRateLimiter.ARGUMENTS + ".")
+                        && argument.getValue().strip().startsWith("#{")
+                        && argument.getValue().endsWith("}"));
     }
 
     private static boolean isOfAnother(Map<String, String> arguments) {

@@ -22,6 +22,7 @@ import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfigurati
 import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
 import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.route.RouteLocator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
@@ -80,8 +81,8 @@ class GatewayConfigurationTest {
                     - name: RequestRateLimiter
                       args: {rate-limiter: "#{@otherLimiter}"}
                 """;
-        try (WebApplication gateway = start(
-                GatewayTest.gateway("", route("ratelimit.limit: 1 per day") + second), OtherLimiter.class)) {
+        try (WebApplication gateway =
+                start(GatewayTest.gateway("", route("ratelimit.limit: 1 per day") + second), OtherLimiter.class)) {
             HttpResponse<String> denied = gateway.get("/orders", "X-Tenant", "a");
             assertThat(denied.statusCode()).isEqualTo(429);
             assertThat(denied.headers().firstValue("X-Own")).contains("yes");
@@ -95,6 +96,17 @@ class GatewayConfigurationTest {
         @Bean(defaultCandidate = false)
         RateLimiter<Object> otherLimiter() {
             return new OwnLimiter().ownLimiter();
+        }
+    }
+
+    @Test
+    void whatARouteSaysByAnExpressionIsTheGatewaysToFind() {
+        try (WebApplication gateway =
+                start(GatewayTest.gateway("", route("ratelimit.limit: \"#{'7 per day'}\"")), GatewayTest.Keys.class)) {
+            GatewayRateLimiter limiter = gateway.bean(GatewayRateLimiter.class);
+            gateway.bean(RouteLocator.class).getRoutes().blockLast();
+            assertThat(limiter.isAllowed("orders", "some").block().getHeaders())
+                    .containsEntry("RateLimit-Policy", "\"orders\";q=7;w=86400");
         }
     }
 
