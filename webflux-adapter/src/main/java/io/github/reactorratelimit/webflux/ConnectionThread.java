@@ -31,9 +31,11 @@ final class ConnectionThread {
     /**
      * Signals what {@code answer} does, on the event loop of the request if that is where it is subscribed. Costs nothing
      * but a look at the thread if the answer comes there.
+     *
+     * @param exchange null if it is not at hand: then nobody knows the event loop
      */
-    static <T> Mono<T> stay(ServerWebExchange exchange, Mono<T> answer) {
-        if (!REACTOR_NETTY) {
+    static <T> Mono<T> stay(@Nullable ServerWebExchange exchange, Mono<T> answer) {
+        if (exchange == null || !REACTOR_NETTY) {
             return answer;
         }
         return Mono.defer(() -> {

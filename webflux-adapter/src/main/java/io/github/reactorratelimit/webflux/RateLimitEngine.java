@@ -164,25 +164,37 @@ public final class RateLimitEngine {
     }
 
     /**
-     * Asks a rule for a key that the caller has found, and leaves the answer to the caller: for gateways, which know no exchange where they
-     * ask. The rule need not be one of the engine's; its conditions, its own key, and callers that are exempt do not count here. Cancelling
-     * before there is an answer costs nothing.
-     *
-     * @throws IllegalArgumentException if the rule needs the exchange: it has a {@code ConcurrencyLimit}, counts by outcome, or has a cost by
-     *     request
+     * Asks as {@link #ask(RateLimitRule, String, ServerWebExchange)} does for a request that is not at hand. The answer may come on any
+     * thread.
      */
     public Mono<RateLimitAnswer> ask(RateLimitRule rule, String key) {
+        return ask(rule, key, null);
+    }
+
+    /**
+     * Asks a rule for a key that the caller has found, and leaves the answer to the caller: for gateways. The rule need not be one of the engine's; its
+     * conditions, its own key, and callers that are exempt do not count here. Cancelling before there is an answer costs nothing.
+     *
+     * @param exchange the request, if it is at hand: on Reactor Netty the answer then comes on the event loop of its connection, if that is
+     *     where it is asked for
+     * @throws IllegalArgumentException if the rule needs more of the request than its key: it has a {@code ConcurrencyLimit}, counts by outcome,
+     *     or has a cost by request
+     */
+    public Mono<RateLimitAnswer> ask(RateLimitRule rule, String key, @Nullable ServerWebExchange exchange) {
         RuleAsks asked = RuleAsks.of(rule, Objects.requireNonNull(key, "key"), rule.fixedCost());
         Mono<RateLimitAnswer> answer = Mono.defer(() -> {
             Admission admission = new Admission();
             admission.decide(List.of(rule));
-            return ask(asked, admission)
+            return ConnectionThread.stay(exchange, ask(asked, admission))
                     .flatMap(denial -> answer(denial.orElse(null), admission))
                     .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
                     .doOnCancel(admission::leave);
         });
         return observer.observed(
-                answer, List.of(rule), null, given -> given.denial().orElse(null));
+                ConnectionThread.stay(exchange, answer),
+                List.of(rule),
+                exchange,
+                given -> given.denial().orElse(null));
     }
 
     private Mono<RateLimitAnswer> answer(@Nullable RateLimitDenial denial, Admission admission) {

@@ -46,6 +46,10 @@ enum ServerKind {
         return onRedis;
     }
 
+    boolean allows() {
+        return allows;
+    }
+
     /** The status of every answer, but for the first ones of a server that denies. */
     int status() {
         return allows ? 200 : 429;

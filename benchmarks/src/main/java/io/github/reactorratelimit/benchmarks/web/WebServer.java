@@ -1,6 +1,10 @@
 package io.github.reactorratelimit.benchmarks.web;
 
 import java.io.IOException;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -14,6 +18,9 @@ import reactor.core.publisher.Mono;
 final class WebServer implements AutoCloseable {
 
     static final String PATH = "/hello";
+
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final Duration PAUSE = Duration.ofMillis(5);
 
     private final ConfigurableApplicationContext context;
 
@@ -37,12 +44,47 @@ final class WebServer implements AutoCloseable {
         }
     }
 
-    static WebServer start(ServerKind kind, int redisPort) {
+    /** Starts one, and waits until it answers as its kind says. */
+    static WebServer start(ServerKind kind, int redisPort) throws IOException {
         SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class)
                 .sources(kind.sources().toArray(Class[]::new))
                 .web(WebApplicationType.REACTIVE)
                 .registerShutdownHook(false);
-        return new WebServer(builder.run(kind.arguments(redisPort)));
+        WebServer server = new WebServer(builder.run(kind.arguments(redisPort)));
+        try {
+            server.awaitStatus(kind.status());
+            return server;
+        } catch (IOException | RuntimeException neverReady) {
+            server.close();
+            throw neverReady;
+        }
+    }
+
+    /**
+     * Limits in Redis connect aside, and answer with 503 until then: what is measured begins with the first answer that is as it should be. It
+     * may cost the permits of 127.0.0.1.
+     */
+    private void awaitStatus(int expected) throws IOException {
+        long begun = System.nanoTime();
+        int status = status();
+        while (status != expected) {
+            if (System.nanoTime() - begun > PATIENCE.toNanos()) {
+                throw new IllegalStateException("answered " + status + " instead of " + expected + " all the time");
+            }
+            LockSupport.parkNanos(PAUSE.toNanos());
+            status = status();
+        }
+    }
+
+    private int status() throws IOException {
+        HttpURLConnection connection = (HttpURLConnection)
+                URI.create("http://127.0.0.1:" + port() + PATH).toURL().openConnection();
+        connection.setReadTimeout((int) PATIENCE.toMillis());
+        try {
+            return connection.getResponseCode();
+        } finally {
+            connection.disconnect();
+        }
     }
 
     int port() {

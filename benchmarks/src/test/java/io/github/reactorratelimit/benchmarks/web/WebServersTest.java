@@ -30,13 +30,18 @@ class WebServersTest {
         redis.close();
     }
 
-    /** The load fails if an answer has another status; each connection waits for at least one, however long that takes. */
+    /**
+     * The load fails if an answer has another status; each connection waits for at least one, however long that takes. A server that denies allows the
+     * first request of a connection; all others answer as they should from the beginning.
+     */
     @ParameterizedTest
     @EnumSource(ServerKind.class)
     void everyAnswerHasTheStatusThatIsMeasured(ServerKind kind) throws Exception {
         try (WebServer server = WebServer.start(kind, redis.uri().getPort());
                 HttpLoad load = HttpLoad.open(server.port(), CONNECTIONS)) {
-            load.run(MOMENT, 0);
+            if (!kind.allows()) {
+                load.run(MOMENT, 0);
+            }
 
             assertThat(load.answersOf(MOMENT, kind.status())).isGreaterThanOrEqualTo(CONNECTIONS);
         }

@@ -31,25 +31,21 @@ final class LimitFactory {
     private final LimitStores stores;
     private final LimitRecorders recorders;
     private final Optional<Predicate<ServerWebExchange>> exempt;
-    private final Optional<Predicate<ServerWebExchange>> endpoints;
     private final int hotKeys;
 
     /**
      * @param exempt callers that are not limited
-     * @param endpoints requests that only limits with paths are for
      */
     LimitFactory(
             LimitKeys keys,
             LimitStores stores,
             LimitRecorders recorders,
             Optional<Predicate<ServerWebExchange>> exempt,
-            Optional<Predicate<ServerWebExchange>> endpoints,
             int hotKeys) {
         this.keys = keys;
         this.stores = stores;
         this.recorders = recorders;
         this.exempt = exempt;
-        this.endpoints = endpoints;
         this.hotKeys = hotKeys;
     }
 
@@ -100,9 +96,6 @@ final class LimitFactory {
         Properties.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
         rule.methods(methods);
         exempt.ifPresent(rule::unless);
-        if (paths.isEmpty()) {
-            endpoints.ifPresent(rule::unless);
-        }
     }
 
     /** A client chooses whether it says how long a body is: unless told otherwise, one of unknown length costs all that rules then. */

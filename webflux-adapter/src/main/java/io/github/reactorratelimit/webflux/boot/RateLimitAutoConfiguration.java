@@ -18,7 +18,6 @@ import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.TreeSet;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -87,7 +86,6 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<SharedStore> shared,
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
-            Environment environment,
             ListableBeanFactory beans) {
         LimitKeys keys =
                 new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
@@ -100,7 +98,6 @@ public class RateLimitAutoConfiguration {
                         new LimitStores(properties, hasRedis ? shared::getObject : null),
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         Callers.exempt(properties.allowList(), address),
-                        properties.actuator().limited() ? Optional.empty() : EndpointPaths.of(environment),
                         shown ? properties.actuator().hotKeys() : 0));
         StorePlaces.log(limits, properties, hasRedis, beans);
         return limits;

@@ -5,11 +5,13 @@ import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.cloud.gateway.config.GatewayProperties;
+import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.annotation.Bean;
@@ -37,6 +39,13 @@ public class RateLimitGatewayAutoConfiguration {
     GatewayRateLimiter gatewayRateLimiter(
             RateLimitEngine engine, RateLimits limits, ConfigurationService configurationService) {
         return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
+    }
+
+    /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread. */
+    @Bean
+    @ConditionalOnBean(GatewayRateLimiter.class)
+    GlobalFilter gatewayExchangeInContext() {
+        return new ExchangeInContext();
     }
 
     /** A mistake in a route that is configured is found now, and not by the first request. */

@@ -145,10 +145,8 @@ public record RateLimitProperties(
      *
      * @param writable Whether limits can be changed, and keys be paused and reset, through the endpoint.
      * @param hotKeys How many of the keys most used and most denied are shown, hashed; 0 for none.
-     * @param limited Whether limits without paths are for the Actuator's endpoints too.
      */
     public record Actuator(
             @DefaultValue("false") boolean writable,
-            @DefaultValue("10") int hotKeys,
-            @DefaultValue("false") boolean limited) {}
+            @DefaultValue("10") int hotKeys) {}
 }

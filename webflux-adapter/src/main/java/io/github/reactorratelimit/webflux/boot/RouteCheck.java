@@ -1,35 +1,56 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
 import org.springframework.cloud.gateway.route.RouteDefinition;
 
-/** Looks for mistakes in the limits of the routes that are configured. */
+/** Looks for mistakes in the limits of the routes that are configured. The gateway applies its default filters to each of them, under its id. */
 final class RouteCheck {
 
     private static final String FILTER = "RequestRateLimiter";
-    private static final String OTHER_BEAN = "rate-limiter";
+    private static final String BEAN = "rateLimiter";
+    private static final String OUR_BEAN = "#{@gatewayRateLimiter}";
 
     private RouteCheck() {}
 
     static void check(GatewayProperties routes, GatewayRateLimiter limiter) {
         for (RouteDefinition route : routes.getRoutes()) {
-            for (FilterDefinition filter : route.getFilters()) {
-                String id = route.getId();
-                if (id != null && FILTER.equals(filter.getName()) && !isOfAnother(filter.getArgs())) {
-                    Properties.of("route '" + id + "'", () -> {
-                        limiter.check(id, filter.getArgs());
-                        return id;
-                    });
-                }
+            List<FilterDefinition> ours = Stream.concat(
+                            routes.getDefaultFilters().stream(), route.getFilters().stream())
+                    .filter(filter -> FILTER.equals(filter.getName()) && !isOfAnother(filter.getArgs()))
+                    .toList();
+            String id = route.getId();
+            String at = id == null ? "route to " + route.getUri() : "route '" + id + "'";
+            Properties.check(
+                    ours.size() <= 1,
+                    at,
+                    "has more than one " + FILTER
+                            + ", default-filters included: a gateway knows one limit per route, so that the last one would"
+                            + " count every request several times. Leave one, and use ratelimit.limits with paths for the others");
+            if (id != null && !ours.isEmpty() && !isKnownLater(ours.get(0).getArgs())) {
+                Properties.of(at, () -> {
+                    limiter.check(id, ours.get(0).getArgs());
+                    return id;
+                });
             }
         }
     }
 
+    /** Whether the gateway finds what is said about the limit by an expression, when it loads the route. */
+    private static boolean isKnownLater(Map<String, String> arguments) {
+        return arguments.entrySet().stream()
+                .anyMatch(argument -> argument.getKey().startsWith(GatewayRateLimiter.ARGUMENTS + ".")
+                        && argument.getValue().strip().startsWith("#{")
+                        && argument.getValue().endsWith("}"));
+    }
+
     private static boolean isOfAnother(Map<String, String> arguments) {
-        return arguments.keySet().stream()
-                .anyMatch(name -> name.replace("-", "").equalsIgnoreCase(OTHER_BEAN.replace("-", "")));
+        return arguments.entrySet().stream()
+                .anyMatch(argument -> argument.getKey().replace("-", "").equalsIgnoreCase(BEAN)
+                        && !OUR_BEAN.equals(argument.getValue().strip()));
     }
 }

@@ -15,7 +15,8 @@ import reactor.util.Loggers;
 /**
  * The limits of the gateway's routes: those of {@code ratelimit.limits} that a route names, or that has the name of the route, and those that
  * routes have themselves, made when they are first asked for. Routes may change while the application runs: other numbers then rule, and what was
- * spent is kept; where more has changed, the limit is made anew.
+ * spent is kept; where more has changed, the limit is made anew. A change that fails, because Redis is away, is tried again when the routes are refreshed
+ * next: not by every request meanwhile.
  */
 final class RouteLimits implements GatewayRules {
 
@@ -25,7 +26,24 @@ final class RouteLimits implements GatewayRules {
     private final Map<String, Made> made = new ConcurrentHashMap<>();
 
     /** A limit, and what the route said when it was made or changed. */
-    private record Made(Map<String, String> said, ConfiguredLimit limit) {}
+    private static final class Made {
+
+        private final Map<String, String> said;
+        private final ConfiguredLimit limit;
+
+        /** By which it could not be changed; the gateway makes another one when it reads the route again. */
+        private volatile GatewayRateLimiter.@Nullable Config failed;
+
+        Made(Map<String, String> said, ConfiguredLimit limit) {
+            this.said = said;
+            this.limit = limit;
+        }
+
+        boolean isOf(Map<String, String> now, GatewayRateLimiter.Config config) {
+            GatewayRateLimiter.Config lastFailed = failed;
+            return said.equals(now) && (lastFailed == null || lastFailed == config);
+        }
+    }
 
     RouteLimits(RateLimits limits) {
         this.limits = limits;
@@ -33,17 +51,19 @@ final class RouteLimits implements GatewayRules {
 
     @Override
     public RateLimitRule of(String routeId, GatewayRateLimiter.@Nullable Config config) {
-        Map<String, String> said = config == null ? Map.of() : config.numbers();
-        String named = config == null ? null : config.getUse();
+        if (config == null) {
+            return named(routeId, null);
+        }
+        Map<String, String> said = config.numbers();
         if (said.isEmpty()) {
-            return named(routeId, named);
+            return named(routeId, config.getUse());
         }
         Properties.check(
-                named == null,
+                config.getUse() == null,
                 at(routeId) + ".use",
                 "names a limit, which has its own numbers: choose either that or limit");
         Made now = made.get(routeId);
-        return now != null && now.said.equals(said) ? now.limit.rule() : changed(routeId, said);
+        return now != null && now.isOf(said, config) ? now.limit.rule() : changed(routeId, said, config);
     }
 
     private static String at(String routeId) {
@@ -64,18 +84,18 @@ final class RouteLimits implements GatewayRules {
         return limit.rule();
     }
 
-    private RateLimitRule changed(String routeId, Map<String, String> said) {
+    private RateLimitRule changed(String routeId, Map<String, String> said, GatewayRateLimiter.Config config) {
         return made.compute(routeId, (id, before) -> {
-                    if (before != null && before.said.equals(said)) {
-                        return before;
+                    if (before == null) {
+                        return new Made(said, make(id, said));
                     }
-                    return before == null ? new Made(said, make(id, said)) : changed(before, id, said);
+                    return before.isOf(said, config) ? before : changed(before, id, said, config);
                 })
                 .limit
                 .rule();
     }
 
-    private Made changed(Made before, String routeId, Map<String, String> said) {
+    private Made changed(Made before, String routeId, Map<String, String> said, GatewayRateLimiter.Config config) {
         LimitProperties wanted = properties(routeId, said);
         LimitNumbers numbers = limits.factory().numbers(wanted, at(routeId));
         ConfiguredLimit limit = before.limit;
@@ -84,11 +104,15 @@ final class RouteLimits implements GatewayRules {
             limits.discard(limit);
             return new Made(said, anew);
         }
-        limit.change(numbers)
-                .subscribe(
-                        done -> LOG.info("The limit of route '{}' was changed", routeId),
-                        failed -> LOG.error("The limit of route '{}' could not be changed", routeId, failed));
-        return new Made(said, limit);
+        Made after = new Made(said, limit);
+        limit.change(numbers).subscribe(done -> LOG.info("The limit of route '{}' was changed", routeId), error -> {
+            after.failed = config;
+            LOG.error(
+                    "The limit of route '{}' could not be changed; the next refresh of routes tries again",
+                    routeId,
+                    error);
+        });
+        return after;
     }
 
     private ConfiguredLimit make(String routeId, Map<String, String> said) {

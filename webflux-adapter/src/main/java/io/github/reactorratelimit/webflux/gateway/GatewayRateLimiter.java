@@ -16,9 +16,9 @@ import org.springframework.beans.BeanUtils;
 import org.springframework.cloud.gateway.event.FilterArgsEvent;
 import org.springframework.cloud.gateway.filter.ratelimit.AbstractRateLimiter;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
-import org.springframework.cloud.gateway.route.RouteDefinitionRouteLocator;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.http.HttpHeaders;
+import org.springframework.web.filter.reactive.ServerWebExchangeContextFilter;
 import org.springframework.web.server.ResponseStatusException;
 import reactor.core.publisher.Mono;
 
@@ -37,6 +37,9 @@ import reactor.core.publisher.Mono;
  * <p>A request above the limit is answered by the gateway, with the status of its filter (429 unless given) and the fields about the limit. One about
  * which nobody can decide is an error with the status 503, and one whose key is empty an error with the status that the rule has for that: for the
  * application's error handling to answer.
+ *
+ * <p>The gateway tells neither request nor thread. Where the request is in the Reactor Context, as {@link ServerWebExchangeContextFilter} puts it there,
+ * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere.
  */
 public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
 
@@ -66,7 +69,10 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
 
     @Override
     public Mono<RateLimiter.Response> isAllowed(String routeId, String key) {
-        return Mono.defer(() -> engine.ask(rules.of(routeId, config(routeId)), key))
+        return Mono.deferContextual(context -> engine.ask(
+                        rules.of(routeId, getConfig().get(routeId)),
+                        key,
+                        ServerWebExchangeContextFilter.getExchange(context).orElse(null)))
                 .flatMap(GatewayRateLimiter::response);
     }
 
@@ -78,7 +84,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
      */
     public void check(String routeId, Map<String, ?> arguments) {
         onApplicationEvent(new FilterArgsEvent(this, routeId, new LinkedHashMap<>(arguments)));
-        engine.ask(rules.of(routeId, config(routeId)), routeId);
+        engine.ask(rules.of(routeId, getConfig().get(routeId)), routeId);
     }
 
     /** The gateway tells what a route says, and would not mind what it does not know. */
@@ -95,13 +101,6 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
 
     private static String plain(String name) {
         return name.replace("-", "").toLowerCase(Locale.ROOT);
-    }
-
-    /** What the route says, or else what all routes say. */
-    private @Nullable Config config(String routeId) {
-        Map<String, Config> all = getConfig();
-        Config own = all.get(routeId);
-        return own == null ? all.get(RouteDefinitionRouteLocator.DEFAULT_FILTERS) : own;
     }
 
     private static Mono<RateLimiter.Response> response(RateLimitAnswer answer) {

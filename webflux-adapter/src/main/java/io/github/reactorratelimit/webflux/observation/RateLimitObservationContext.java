@@ -46,7 +46,7 @@ public final class RateLimitObservationContext extends Observation.Context {
         return limits;
     }
 
-    /** The request; empty in Spring Cloud Gateway's rate limiter, which is asked without it. */
+    /** The request; empty where a limit was asked without it. */
     public Optional<ServerWebExchange> exchange() {
         return Optional.ofNullable(exchange);
     }

@@ -5,7 +5,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.env.YamlPropertySourceLoader;
 import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
@@ -25,6 +26,11 @@ final class BoundProperties {
 
     /** Limits in this process. */
     static RateLimits limits(RateLimitProperties properties) {
+        return limits(properties, null);
+    }
+
+    /** Limits in this store. */
+    static RateLimits limits(RateLimitProperties properties, @Nullable Supplier<SharedStore> shared) {
         LimitKeys keys = new LimitKeys(
                 Callers.address(properties.clientAddress()),
                 properties.clientAddress(),
@@ -36,10 +42,9 @@ final class BoundProperties {
                 properties,
                 new LimitFactory(
                         keys,
-                        new LimitStores(properties, null),
+                        new LimitStores(properties, shared),
                         name -> RateLimitRecorder.NOOP,
                         Callers.exempt(properties.allowList(), Callers.address(properties.clientAddress())),
-                        Optional.empty(),
                         0));
     }
 

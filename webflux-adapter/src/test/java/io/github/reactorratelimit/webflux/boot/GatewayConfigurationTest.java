@@ -6,8 +6,10 @@ import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKeys;
 import java.io.IOException;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,6 +22,7 @@ import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfigurati
 import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
 import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
+import org.springframework.cloud.gateway.route.RouteLocator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
@@ -54,9 +57,85 @@ class GatewayConfigurationTest {
                 .contains("route 'orders'", "ratelimit.gateway.enabled: false");
     }
 
+    private static final String BY_DEFAULT = """
+            spring.cloud.gateway.server.webflux.default-filters:
+            - name: RequestRateLimiter
+              args: {key-resolver: "#{@byTenant}", ratelimit.limit: %s}
+            """;
+
+    @Test
+    void aRouteHasOneLimitOfTheGatewaysFilter() {
+        String second = """
+                    - name: RequestRateLimiter
+                      args: {ratelimit.limit: 9 per day}
+                """;
+        assertThat(failure(route("ratelimit.limit: 3 per day") + second))
+                .contains("route 'orders'", "more than one RequestRateLimiter", "ratelimit.limits with paths");
+        assertThat(failure(BY_DEFAULT.formatted("9 per day"), route("ratelimit.limit: 3 per day")))
+                .contains("route 'orders'", "more than one RequestRateLimiter");
+    }
+
+    @Test
+    void aFilterOfAnotherRateLimiterIsNoSecondOne() {
+        String second = """
+                    - name: RequestRateLimiter
+                      args: {rate-limiter: "#{@otherLimiter}"}
+                """;
+        try (WebApplication gateway =
+                start(GatewayTest.gateway("", route("ratelimit.limit: 1 per day") + second), OtherLimiter.class)) {
+            HttpResponse<String> denied = gateway.get("/orders", "X-Tenant", "a");
+            assertThat(denied.statusCode()).isEqualTo(429);
+            assertThat(denied.headers().firstValue("X-Own")).contains("yes");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OtherLimiter {
+
+        /** Beside ours, which would give way to it otherwise. */
+        @Bean(defaultCandidate = false)
+        RateLimiter<Object> otherLimiter() {
+            return new OwnLimiter().ownLimiter();
+        }
+    }
+
+    @Test
+    void whatARouteSaysByAnExpressionIsTheGatewaysToFind() {
+        try (WebApplication gateway =
+                start(GatewayTest.gateway("", route("ratelimit.limit: \"#{'7 per day'}\"")), GatewayTest.Keys.class)) {
+            GatewayRateLimiter limiter = gateway.bean(GatewayRateLimiter.class);
+            gateway.bean(RouteLocator.class).getRoutes().blockLast();
+            assertThat(limiter.isAllowed("orders", "some").block().getHeaders())
+                    .containsEntry("RateLimit-Policy", "\"orders\";q=7;w=86400");
+        }
+    }
+
+    @Test
+    void theGatewaysDefaultFiltersLimitEachRoute() {
+        assertThat(failure(BY_DEFAULT.formatted("many"), unlimited("orders")))
+                .contains("route 'orders': ratelimit.limit", "'many' is no limit");
+        try (WebApplication gateway = start(
+                GatewayTest.gateway(BY_DEFAULT.formatted("1 per day"), unlimited("orders"), unlimited("bills")),
+                GatewayTest.Keys.class)) {
+            GatewayRateLimiter limiter = gateway.bean(GatewayRateLimiter.class);
+            for (String route : List.of("orders", "bills")) {
+                assertThat(limiter.isAllowed(route, "some").block().isAllowed()).isTrue();
+                assertThat(limiter.isAllowed(route, "some").block().isAllowed()).isFalse();
+            }
+        }
+    }
+
+    private static String unlimited(String id) {
+        return "- {id: " + id + ", uri: 'http://127.0.0.1:1', predicates: ['Path=/" + id + "/**']}\n";
+    }
+
     private static String failure(String route) {
+        return failure("", route);
+    }
+
+    private static String failure(String before, String route) {
         FailureAnalysis analysis = WebApplication.failure(
-                GatewayTest.gateway("", route), WebApplication.Gateway.class, GatewayTest.Keys.class);
+                GatewayTest.gateway(before, route), WebApplication.Gateway.class, GatewayTest.Keys.class);
         return analysis.getDescription() + analysis.getAction();
     }
 

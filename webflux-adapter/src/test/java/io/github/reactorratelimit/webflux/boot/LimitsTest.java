@@ -163,6 +163,17 @@ class LimitsTest {
         }
     }
 
+    /** An application may have handlers there, for paths that begin with a variable. */
+    @Test
+    void aLimitWithoutPathsIsForEveryPathAlsoBelowTheActuators() {
+        try (WebApplication application =
+                WebApplication.start("ratelimit.limits: [{name: some, key: all, limit: 2 per day}]\n")) {
+            assertThat(application.statuses(1, "/actuator/login")).containsExactly(404);
+            assertThat(application.statuses(2, "/actuator/health")).containsExactly(200, 429);
+            assertThat(application.statuses(1, "/actuator/login")).containsExactly(429);
+        }
+    }
+
     @Test
     void addressesAreBelievedFromTrustedProxiesOnlyAndInternalCallersPass() {
         try (WebApplication application = WebApplication.start("""
