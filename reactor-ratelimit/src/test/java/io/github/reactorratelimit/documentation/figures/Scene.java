@@ -1,4 +1,4 @@
-package io.github.reactorratelimit.documentation.marbles;
+package io.github.reactorratelimit.documentation.figures;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 

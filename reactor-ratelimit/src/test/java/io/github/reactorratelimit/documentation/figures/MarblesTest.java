@@ -1,17 +1,12 @@
-package io.github.reactorratelimit.documentation.marbles;
+package io.github.reactorratelimit.documentation.figures;
 
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.time.Duration.ofMillis;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -29,8 +24,7 @@ import reactor.core.publisher.Mono;
  */
 class MarblesTest {
 
-    private static final Path FOLDER =
-            Path.of(System.getProperty("basedir", "")).toAbsolutePath().resolveSibling("docs/marbles");
+    private static final Figures FIGURES = new Figures("marbles");
     private static final TokenBucket TEN_A_SECOND = TokenBucket.perSecond(10).withBurst(2);
     private static final String FIVE_AT_ONCE = "1@0 2@0 3@0 4@30 5@60 |@90";
     private static final String TWO_CUSTOMERS = "a1@0 a2@20 a3@40 b1@60 a4@80 b2@100 |@130";
@@ -50,17 +44,9 @@ class MarblesTest {
         return scenes.entrySet().stream()
                 .map(scene -> DynamicTest.dynamicTest(
                         scene.getKey(),
-                        () -> check(scene.getKey(), scene.getValue().get())));
-    }
-
-    private static void check(String name, Scene scene) throws IOException {
-        String drawn = Drawing.of(scene.play());
-        Path file = FOLDER.resolve(name + ".svg");
-        if (Boolean.getBoolean("ratelimit.docs.write")) {
-            Files.createDirectories(FOLDER);
-            Files.writeString(file, drawn, UTF_8);
-        }
-        assertThat(file).content(UTF_8).isEqualTo(drawn);
+                        () -> FIGURES.check(
+                                scene.getKey(),
+                                MarbleDrawing.of(scene.getValue().get().play()))));
     }
 
     private static Scene waiting() {
