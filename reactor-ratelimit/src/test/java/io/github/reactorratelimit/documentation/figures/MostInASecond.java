@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.documentation.figures;
 
-import io.github.reactorratelimit.replay.ReplayEvent;
 import java.time.Duration;
 import java.util.List;
 
@@ -9,11 +8,8 @@ final class MostInASecond {
 
     private MostInASecond() {}
 
-    static int of(List<ReplayEvent> events) {
-        List<Duration> departures = events.stream()
-                .flatMap(event -> event.departure().stream())
-                .sorted()
-                .toList();
+    static int of(List<Duration> times) {
+        List<Duration> departures = times.stream().sorted().toList();
         int most = 0;
         int first = 0;
         for (int last = 0; last < departures.size(); last++) {
