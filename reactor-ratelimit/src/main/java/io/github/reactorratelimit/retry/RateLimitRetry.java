@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
@@ -60,7 +59,6 @@ public final class RateLimitRetry extends Retry {
     private final Predicate<? super Throwable> retried;
     private final Function<? super Throwable, Optional<Duration>> named;
     private final @Nullable Scheduler scheduler;
-    private final Consumer<? super Throwable> beforeWait;
 
     private RateLimitRetry(
             long maxRetries,
@@ -69,8 +67,7 @@ public final class RateLimitRetry extends Retry {
             @Nullable RetryBudget budget,
             Predicate<? super Throwable> retried,
             Function<? super Throwable, Optional<Duration>> named,
-            @Nullable Scheduler scheduler,
-            Consumer<? super Throwable> beforeWait) {
+            @Nullable Scheduler scheduler) {
         this.maxRetries = maxRetries;
         this.backoff = backoff;
         this.maxRetryAfter = maxRetryAfter;
@@ -78,7 +75,6 @@ public final class RateLimitRetry extends Retry {
         this.retried = retried;
         this.named = named;
         this.scheduler = scheduler;
-        this.beforeWait = beforeWait;
     }
 
     /** At most so many retries of one subscription, of whatever failure. */
@@ -94,8 +90,7 @@ public final class RateLimitRetry extends Retry {
                 null,
                 RateLimitRetry::mayHelp,
                 RateLimitRetry::namedByDecision,
-                null,
-                failure -> {});
+                null);
     }
 
     private static boolean mayHelp(Throwable failure) {
@@ -124,26 +119,26 @@ public final class RateLimitRetry extends Retry {
     }
 
     private RateLimitRetry with(Backoff other) {
-        return new RateLimitRetry(maxRetries, other, maxRetryAfter, budget, retried, named, scheduler, beforeWait);
+        return new RateLimitRetry(maxRetries, other, maxRetryAfter, budget, retried, named, scheduler);
     }
 
     /** If a refusal names a time further away than this, it is not tried again. */
     public RateLimitRetry withMaxRetryAfter(Duration longest) {
         Backoff.positive("longest", longest);
-        return new RateLimitRetry(maxRetries, backoff, longest, budget, retried, named, scheduler, beforeWait);
+        return new RateLimitRetry(maxRetries, backoff, longest, budget, retried, named, scheduler);
     }
 
     /** Retries only while there are some left in the budget, which all who call the same downstream should share. */
     public RateLimitRetry withBudget(RetryBudget shared) {
         Objects.requireNonNull(shared, "shared");
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, shared, retried, named, scheduler, beforeWait);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, shared, retried, named, scheduler);
     }
 
     /** Retries only what passes this one too. */
     public RateLimitRetry filter(Predicate<? super Throwable> alsoRetried) {
         Objects.requireNonNull(alsoRetried, "alsoRetried");
         Predicate<Throwable> both = failure -> retried.test(failure) && alsoRetried.test(failure);
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, both, named, scheduler, beforeWait);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, both, named, scheduler);
     }
 
     /** When to come back, as other failures than those of a limiter say it; empty if they do not. Asked first. */
@@ -151,50 +146,67 @@ public final class RateLimitRetry extends Retry {
         Objects.requireNonNull(saying, "saying");
         Function<Throwable, Optional<Duration>> either =
                 failure -> saying.apply(failure).or(() -> named.apply(failure));
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, either, scheduler, beforeWait);
-    }
-
-    /** Told of each failure after which it is tried again, before the wait: the time to let go of what the failed attempt holds. */
-    public RateLimitRetry doBeforeWait(Consumer<? super Throwable> told) {
-        Objects.requireNonNull(told, "told");
-        Consumer<Throwable> both = failure -> {
-            beforeWait.accept(failure);
-            told.accept(failure);
-        };
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, scheduler, both);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, either, scheduler);
     }
 
     /** Where waits take place; {@link Schedulers#parallel()} unless given. */
     public RateLimitRetry withScheduler(Scheduler timer) {
         Objects.requireNonNull(timer, "timer");
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, timer, beforeWait);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, timer);
     }
 
     /** Called by {@code retryWhen}, once for each subscription. */
     @Override
     public Publisher<?> generateCompanion(Flux<RetrySignal> signals) {
         return Flux.deferContextual(context -> {
-            if (budget != null) {
-                budget.called();
-            }
-            Scheduler timer = scheduler == null ? Schedulers.parallel() : scheduler;
-            return signals.concatMap(signal -> again(signal.failure(), signal.totalRetries(), timer))
+            Course course = begin();
+            return signals.concatMap(signal -> course.wait(signal.failure(), signal.totalRetries())
+                            .orElseGet(() -> Mono.error(signal.failure())))
                     .contextWrite(context)
                     .onErrorStop();
         });
     }
 
-    private Mono<Long> again(Throwable failure, long retries, Scheduler timer) {
-        Exceptions.throwIfFatal(failure);
-        if (retries >= maxRetries || !retried.test(failure)) {
-            return Mono.error(failure);
+    /** A call begins. For those who have to look after what failed before it is tried again, and so cannot use {@code retryWhen}. */
+    public Course begin() {
+        if (budget != null) {
+            budget.called();
         }
-        Duration until =
-                named.apply(failure).filter(after -> !after.isNegative()).orElse(Duration.ZERO);
-        if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
-            return Mono.error(failure);
+        return new Course(scheduler == null ? Schedulers.parallel() : scheduler);
+    }
+
+    /** One call and its retries, one after the other. */
+    public final class Course {
+
+        private final Scheduler timer;
+        private long retries;
+
+        private Course(Scheduler timer) {
+            this.timer = timer;
         }
-        beforeWait.accept(failure);
-        return Mono.delay(until.plusNanos(backoff.nanos(retries)), timer);
+
+        /**
+         * What to wait for before the next attempt; empty if there shall be none. Takes a retry of the budget.
+         *
+         * @param failure how the last attempt ended
+         */
+        public Optional<Mono<Long>> afterFailure(Throwable failure) {
+            Optional<Mono<Long>> wait = wait(failure, retries);
+            retries++;
+            return wait;
+        }
+
+        private Optional<Mono<Long>> wait(Throwable failure, long retriesBefore) {
+            Exceptions.throwIfFatal(failure);
+            if (retriesBefore >= maxRetries || !retried.test(failure)) {
+                return Optional.empty();
+            }
+            Duration until =
+                    named.apply(failure).filter(after -> !after.isNegative()).orElse(Duration.ZERO);
+            if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
+                return Optional.empty();
+            }
+            return Optional.of(Mono.delay(until.plusNanos(backoff.nanos(retriesBefore)), timer));
+        }
     }
 }

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpRequest;
@@ -77,14 +76,50 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
 
     @Override
     public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
-        return Mono.defer(() -> {
-            Refusals refusals = new Refusals();
-            return Mono.defer(() -> next.exchange(request))
-                    .flatMap(answer -> isRefusal(request, answer) ? refusals.hold(request, answer) : Mono.just(answer))
-                    .retryWhen(retry.doBeforeWait(failure -> refusals.release()))
-                    .onErrorResume(refusals::answerOf)
-                    .doOnCancel(refusals::release);
-        });
+        return Mono.defer(() -> attempt(request, next, retry.begin()));
+    }
+
+    /**
+     * Not by {@code retryWhen}, which cancels what failed: the connector would release the body of an answer that is to be passed on.
+     */
+    private static Mono<ClientResponse> attempt(
+            ClientRequest request, ExchangeFunction next, RateLimitRetry.Course course) {
+        return Mono.defer(() -> next.exchange(request))
+                .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
+                .onErrorResume(failure -> Mono.just(new Attempt(null, failure)))
+                .flatMap(attempt -> attempt.wait(course)
+                        .map(wait -> wait.then(attempt(request, next, course)))
+                        .orElseGet(attempt::outcome));
+    }
+
+    /** How an attempt ended: with an answer, with a failure, or with an answer that is one. */
+    private record Attempt(
+            @Nullable ClientResponse answer, @Nullable Throwable failure) {
+
+        /** Until the next attempt, which does not wait for a refusal that never ends; empty if this was the last one. */
+        Optional<Mono<Void>> wait(RateLimitRetry.Course course) {
+            Optional<Mono<Void>> wait = failure == null
+                    ? Optional.empty()
+                    : course.afterFailure(failure).map(Mono::then);
+            if (answer != null && wait.isPresent()) {
+                answer.releaseBody().subscribe(done -> {}, lost -> {});
+            }
+            return wait;
+        }
+
+        Mono<ClientResponse> outcome() {
+            return answer == null ? Mono.error(Objects.requireNonNull(failure)) : Mono.just(answer);
+        }
+    }
+
+    private static Throwable refusal(ClientRequest request, ClientResponse answer) {
+        return WebClientResponseException.create(
+                answer.statusCode(),
+                "",
+                answer.headers().asHttpHeaders(),
+                new byte[0],
+                StandardCharsets.UTF_8,
+                new Sent(request));
     }
 
     private static boolean isRefusal(ClientRequest request, ClientResponse answer) {
@@ -123,43 +158,5 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
                     : RetryAfter.parse(value, headers.getFirst("Date"), Clock.systemUTC());
         }
         return Optional.empty();
-    }
-
-    /** The last refusal of a call. Whoever takes it out passes its answer on or releases it. */
-    private static final class Refusals {
-
-        private record Refusal(ClientResponse answer, WebClientResponseException failure) {}
-
-        private final AtomicReference<@Nullable Refusal> last = new AtomicReference<>();
-
-        /** Fails as the answer does. */
-        Mono<ClientResponse> hold(ClientRequest request, ClientResponse answer) {
-            WebClientResponseException failure = WebClientResponseException.create(
-                    answer.statusCode(),
-                    "",
-                    answer.headers().asHttpHeaders(),
-                    new byte[0],
-                    StandardCharsets.UTF_8,
-                    new Sent(request));
-            last.set(new Refusal(answer, failure));
-            return Mono.error(failure);
-        }
-
-        /** The answer if it is what failed; else the failure. */
-        Mono<ClientResponse> answerOf(Throwable failure) {
-            Refusal held = last.get();
-            if (held != null && held.failure == failure && last.compareAndSet(held, null)) {
-                return Mono.just(held.answer);
-            }
-            release();
-            return Mono.error(failure);
-        }
-
-        void release() {
-            Refusal held = last.getAndSet(null);
-            if (held != null) {
-                held.answer.releaseBody().subscribe(done -> {}, lost -> {});
-            }
-        }
     }
 }
