@@ -40,6 +40,8 @@ abstract class WebPrelude {
 
     static WebClient client = WebClient.create();
 
+    interface Quotes {}
+
     static boolean isInternal(ServerWebExchange exchange) {
         return false;
     }

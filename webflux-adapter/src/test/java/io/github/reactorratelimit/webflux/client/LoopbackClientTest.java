@@ -193,7 +193,7 @@ class LoopbackClientTest {
         CompletableFuture<String> first = new CompletableFuture<>();
         reading(client(limiter, spec -> spec), first);
 
-        assertThat(first.join()).isEqualTo(PIECE);
+        assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
         assertThat(isFree(limiter)).isFalse();
         stream.tryEmitComplete();
 
@@ -206,7 +206,7 @@ class LoopbackClientTest {
         CompletableFuture<String> first = new CompletableFuture<>();
         Disposable reader = reading(client(limiter, spec -> spec), first);
 
-        assertThat(first.join()).isEqualTo(PIECE);
+        assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
         assertThat(isFree(limiter)).isFalse();
         reader.dispose();
 
@@ -219,7 +219,7 @@ class LoopbackClientTest {
         CompletableFuture<String> first = new CompletableFuture<>();
         reading(client(limiter, spec -> spec), first);
 
-        assertThat(first.join()).isEqualTo(PIECE);
+        assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
         assertThat(isFree(limiter)).isFalse();
         stream.tryEmitError(new IllegalStateException("broken off"));
 
@@ -294,7 +294,7 @@ class LoopbackClientTest {
         CompletableFuture<String> first = new CompletableFuture<>();
         reading(client(limiter, spec -> spec.cost(4).chargeBytes()), first);
 
-        assertThat(first.join()).isEqualTo(PIECE);
+        assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
         Eventually.until("charged", () -> Rules.left(limiter, key) == 990);
         stream.tryEmitComplete();
         Eventually.until("settled", () -> Rules.left(limiter, key) == 990);
@@ -306,7 +306,7 @@ class LoopbackClientTest {
         CompletableFuture<String> first = new CompletableFuture<>();
         Disposable reader = reading(client(limiter, spec -> spec.cost(500).chargeBytes()), first);
 
-        assertThat(first.join()).isEqualTo(PIECE);
+        assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
         assertThat(Rules.left(limiter, key)).isEqualTo(500);
         reader.dispose();
 
