@@ -160,7 +160,7 @@ public final class RateLimitRetry extends Retry {
     public Publisher<?> generateCompanion(Flux<RetrySignal> signals) {
         return Flux.deferContextual(context -> {
             Course course = begin();
-            return signals.concatMap(signal -> course.wait(signal.failure(), signal.totalRetries())
+            return signals.concatMap(signal -> course.delay(signal.failure(), signal.totalRetries())
                             .orElseGet(() -> Mono.error(signal.failure())))
                     .contextWrite(context)
                     .onErrorStop();
@@ -191,12 +191,12 @@ public final class RateLimitRetry extends Retry {
          * @param failure how the last attempt ended
          */
         public Optional<Mono<Long>> afterFailure(Throwable failure) {
-            Optional<Mono<Long>> wait = wait(failure, retries);
+            Optional<Mono<Long>> delay = delay(failure, retries);
             retries++;
-            return wait;
+            return delay;
         }
 
-        private Optional<Mono<Long>> wait(Throwable failure, long retriesBefore) {
+        private Optional<Mono<Long>> delay(Throwable failure, long retriesBefore) {
             Exceptions.throwIfFatal(failure);
             if (retriesBefore >= maxRetries || !retried.test(failure)) {
                 return Optional.empty();

@@ -87,7 +87,7 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
         return Mono.defer(() -> next.exchange(request))
                 .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
                 .onErrorResume(failure -> Mono.just(new Attempt(null, failure)))
-                .flatMap(attempt -> attempt.wait(course)
+                .flatMap(attempt -> attempt.untilNext(course)
                         .map(wait -> wait.then(attempt(request, next, course)))
                         .orElseGet(attempt::outcome));
     }
@@ -97,7 +97,7 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
             @Nullable ClientResponse answer, @Nullable Throwable failure) {
 
         /** Until the next attempt, which does not wait for a refusal that never ends; empty if this was the last one. */
-        Optional<Mono<Void>> wait(RateLimitRetry.Course course) {
+        Optional<Mono<Void>> untilNext(RateLimitRetry.Course course) {
             Optional<Mono<Void>> wait = failure == null
                     ? Optional.empty()
                     : course.afterFailure(failure).map(Mono::then);

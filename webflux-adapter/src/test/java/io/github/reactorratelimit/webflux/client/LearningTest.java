@@ -18,6 +18,7 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -101,8 +102,17 @@ class LearningTest {
                 row(429, 0, 0, "Retry-After", "Wed, 31 Dec 2025 23:59:59 GMT"));
     }
 
+    /** A field in so many lines. */
+    private static String[] lines(int count) {
+        return IntStream.range(0, 2 * count)
+                .mapToObj(i -> i % 2 == 0 ? "RateLimit" : "\"a\";r=0;t=5")
+                .toArray(String[]::new);
+    }
+
     static Stream<Arguments> drafts() {
         return Stream.of(
+                row(200, 5_000, 0, lines(8)),
+                row(200, 0, 1, lines(9)),
                 row(200, 5_000, 0, "RateLimit", "\"burst\";r=0;t=5"),
                 row(429, 5_000, 0, "RateLimit", "burst;r=0;t=5"),
                 row(200, 9_000, 0, "RateLimit", "\"a\";r=0;t=5, \"b\";r=7;t=1,\"c\";r=0;t=9"),
