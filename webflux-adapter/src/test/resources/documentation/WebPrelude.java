@@ -1,5 +1,7 @@
 import io.github.reactorratelimit.*;
+import io.github.reactorratelimit.retry.*;
 import io.github.reactorratelimit.webflux.*;
+import io.github.reactorratelimit.webflux.client.*;
 import io.github.reactorratelimit.webflux.key.*;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
@@ -11,15 +13,20 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.http.HttpMethod;
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.reactive.function.client.WebClient;
+import org.springframework.web.reactive.function.client.support.WebClientAdapter;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
 import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.service.annotation.GetExchange;
+import org.springframework.web.service.invoker.HttpServiceProxyFactory;
 import reactor.core.publisher.Mono;
 
 /** What the examples about the web take for granted. */
@@ -28,6 +35,12 @@ abstract class WebPrelude {
     static ObservationRegistry observationRegistry = ObservationRegistry.create();
 
     static WebKey apiKey = exchange -> Mono.just("key");
+
+    static RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(10));
+
+    static WebClient client = WebClient.create();
+
+    interface Quotes {}
 
     static boolean isInternal(ServerWebExchange exchange) {
         return false;

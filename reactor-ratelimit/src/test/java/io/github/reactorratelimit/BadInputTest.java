@@ -122,7 +122,8 @@ class BadInputTest {
                 arguments((ThrowingCallable) () -> limiter.tryAcquire(null), "key"),
                 arguments((ThrowingCallable) () -> limiter.tryAcquireNow(null, 1), "key"),
                 arguments((ThrowingCallable) () -> limiter.acquire("k", 1, null), "maxWait"),
-                arguments((ThrowingCallable) () -> limiter.pause("k", null), "duration"));
+                arguments((ThrowingCallable) () -> limiter.pause("k", null), "duration"),
+                arguments((ThrowingCallable) () -> limiter.pauseAtLeast("k", null), "duration"));
     }
 
     private static RateLimiterBuilder builder() {
@@ -206,6 +207,9 @@ class BadInputTest {
         assertThatThrownBy(() -> limiter.pause("k", ofMillis(-1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("duration must not be negative, was PT-0.001S");
+        assertThatThrownBy(() -> limiter.pauseAtLeast("k", ofMillis(-1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("duration must not be negative, was PT-0.001S");
         assertThatThrownBy(() -> RateLimitContext.deadline(ofMillis(-1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("fromNow must not be negative, was PT-0.001S");
@@ -227,6 +231,8 @@ class BadInputTest {
         assertThat(limiter.tryAcquire("k").block(PATIENCE).allowed()).isFalse();
         limiter.pause("k", ZERO).block(PATIENCE);
         assertThat(limiter.tryAcquireNow("k", 1)).isTrue();
+        limiter.pauseAtLeast("k", Duration.ofSeconds(Long.MAX_VALUE)).block(PATIENCE);
+        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
     }
 
     @Test

@@ -159,26 +159,54 @@ public final class RateLimitRetry extends Retry {
     @Override
     public Publisher<?> generateCompanion(Flux<RetrySignal> signals) {
         return Flux.deferContextual(context -> {
-            if (budget != null) {
-                budget.called();
-            }
-            Scheduler timer = scheduler == null ? Schedulers.parallel() : scheduler;
-            return signals.concatMap(signal -> again(signal.failure(), signal.totalRetries(), timer))
+            Course course = begin();
+            return signals.concatMap(signal -> course.delay(signal.failure(), signal.totalRetries())
+                            .orElseGet(() -> Mono.error(signal.failure())))
                     .contextWrite(context)
                     .onErrorStop();
         });
     }
 
-    private Mono<Long> again(Throwable failure, long retries, Scheduler timer) {
-        Exceptions.throwIfFatal(failure);
-        if (retries >= maxRetries || !retried.test(failure)) {
-            return Mono.error(failure);
+    /** A call begins. For those who have to look after what failed before it is tried again, and so cannot use {@code retryWhen}. */
+    public Course begin() {
+        if (budget != null) {
+            budget.called();
         }
-        Duration until =
-                named.apply(failure).filter(after -> !after.isNegative()).orElse(Duration.ZERO);
-        if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
-            return Mono.error(failure);
+        return new Course(scheduler == null ? Schedulers.parallel() : scheduler);
+    }
+
+    /** One call and its retries, one after the other. */
+    public final class Course {
+
+        private final Scheduler timer;
+        private long retries;
+
+        private Course(Scheduler timer) {
+            this.timer = timer;
         }
-        return Mono.delay(until.plusNanos(backoff.nanos(retries)), timer);
+
+        /**
+         * What to wait for before the next attempt; empty if there shall be none. Takes a retry of the budget.
+         *
+         * @param failure how the last attempt ended
+         */
+        public Optional<Mono<Long>> afterFailure(Throwable failure) {
+            Optional<Mono<Long>> delay = delay(failure, retries);
+            retries++;
+            return delay;
+        }
+
+        private Optional<Mono<Long>> delay(Throwable failure, long retriesBefore) {
+            Exceptions.throwIfFatal(failure);
+            if (retriesBefore >= maxRetries || !retried.test(failure)) {
+                return Optional.empty();
+            }
+            Duration until =
+                    named.apply(failure).filter(after -> !after.isNegative()).orElse(Duration.ZERO);
+            if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
+                return Optional.empty();
+            }
+            return Optional.of(Mono.delay(until.plusNanos(backoff.nanos(retriesBefore)), timer));
+        }
     }
 }

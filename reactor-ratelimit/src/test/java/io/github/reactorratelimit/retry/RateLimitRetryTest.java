@@ -243,4 +243,30 @@ class RateLimitRetryTest {
                 .isThrownBy(() -> LONGEST_WAITS.filter(null))
                 .withMessage("alsoRetried");
     }
+
+    @Test
+    void whoCannotUseRetryWhenIsToldTheSameWaits() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RetryBudget budget = RetryBudget.ofShare(1).withAtLeastPerSecond(0);
+        RateLimitRetry retry = LONGEST_WAITS.withScheduler(time).withBudget(budget);
+        RuntimeException failure = new IllegalStateException("down");
+        AtomicInteger waited = new AtomicInteger();
+
+        RateLimitRetry.Course course = retry.begin();
+        assertThat(budget.kept()).isEqualTo(1);
+        retry.begin();
+        for (int retries = 0; retries < 2; retries++) {
+            course.afterFailure(failure).orElseThrow().subscribe(over -> waited.incrementAndGet());
+            time.advanceTimeBy(ofMillis(100L << retries).minusNanos(1));
+            assertThat(waited).hasValue(retries);
+            time.advanceTimeBy(ofNanos(1));
+            assertThat(waited).hasValue(retries + 1);
+        }
+
+        assertThat(budget.kept()).isZero();
+        assertThat(course.afterFailure(failure)).as("the budget is spent").isEmpty();
+        retry.begin();
+        assertThat(course.afterFailure(failure)).as("no more than 3").isEmpty();
+        assertThat(budget.kept()).isEqualTo(1);
+    }
 }

@@ -1,0 +1,162 @@
+package io.github.reactorratelimit.webflux.client;
+
+import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.retry.RateLimitRetry;
+import java.nio.charset.StandardCharsets;
+import java.time.Clock;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpRequest;
+import org.springframework.web.reactive.function.client.ClientRequest;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
+import org.springframework.web.reactive.function.client.ExchangeFunction;
+import org.springframework.web.reactive.function.client.WebClientRequestException;
+import org.springframework.web.reactive.function.client.WebClientResponseException;
+import reactor.core.publisher.Mono;
+
+/**
+ * Tries calls of a {@code WebClient} again that were refused or failed, if that does no harm, and not before the time that the refusal named.
+ *
+ * <pre>{@code
+ * WebClient.builder()
+ *         .filter(RateLimitExchangeFilter.of(limiter)
+ *                 .withRetry(RateLimitRetry.atMost(3).withBudget(budget)))
+ * }</pre>
+ *
+ * <table>
+ *   <caption>What is tried again</caption>
+ *   <tr><th>failure</th><th>of which calls</th></tr>
+ *   <tr><td>denied by our own limiter: nothing was sent</td><td>all</td></tr>
+ *   <tr><td>status 429: the server did not do it</td><td>all</td></tr>
+ *   <tr><td>status 502, 503 or 504</td><td>those that can be repeated</td></tr>
+ *   <tr><td>no answer ({@link WebClientRequestException})</td><td>those that can be repeated</td></tr>
+ *   <tr><td>anything else</td><td>none</td></tr>
+ * </table>
+ *
+ * <p>A call can be repeated if its method is GET, HEAD, PUT, DELETE, OPTIONS or TRACE, or if it has an {@code Idempotency-Key}. Its body is
+ * written anew for each attempt.
+ *
+ * <p>In the end comes the last answer itself, with its status, as if there were no retries. Answers that are not passed on are released
+ * before the wait, so that nobody holds a connection for it. The {@link RateLimitRetry} sees a refusal as a {@link
+ * WebClientResponseException} without a body, and can leave out more.
+ *
+ * <p>Register it before the filter that limits, as {@link RateLimitExchangeFilter#withRetry} does, so that each attempt asks the limiter.
+ */
+public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
+
+    private static final int TOO_MANY_REQUESTS = 429;
+    private static final Set<Integer> MAY_PASS = Set.of(502, 503, 504);
+    private static final Set<String> REPEATABLE = Set.of("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE");
+
+    private final RateLimitRetry retry;
+
+    private RateLimitExchangeRetry(RateLimitRetry retry) {
+        this.retry = retry;
+    }
+
+    /** A filter that tries again as {@code retry} says, of what is worth it. */
+    public static RateLimitExchangeRetry of(RateLimitRetry retry) {
+        return new RateLimitExchangeRetry(aware(retry));
+    }
+
+    /**
+     * The same without a filter, for {@code retryWhen} behind {@code retrieve()}: leaves out what must not be repeated, and waits until the time
+     * in {@code Retry-After}.
+     */
+    public static RateLimitRetry aware(RateLimitRetry retry) {
+        return Objects.requireNonNull(retry, "retry")
+                .filter(RateLimitExchangeRetry::isWorthIt)
+                .withRetryAfter(RateLimitExchangeRetry::namedBy);
+    }
+
+    @Override
+    public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
+        return Mono.defer(() -> attempt(request, next, retry.begin()));
+    }
+
+    /**
+     * Not by {@code retryWhen}, which cancels what failed: the connector would release the body of an answer that is to be passed on.
+     */
+    private static Mono<ClientResponse> attempt(
+            ClientRequest request, ExchangeFunction next, RateLimitRetry.Course course) {
+        return Mono.defer(() -> next.exchange(request))
+                .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
+                .onErrorResume(failure -> Mono.just(new Attempt(null, failure)))
+                .flatMap(attempt -> attempt.untilNext(course)
+                        .map(wait -> wait.then(attempt(request, next, course)))
+                        .orElseGet(attempt::outcome));
+    }
+
+    /** How an attempt ended: with an answer, with a failure, or with an answer that is one. */
+    private record Attempt(
+            @Nullable ClientResponse answer, @Nullable Throwable failure) {
+
+        /** Until the next attempt, which does not wait for a refusal that never ends; empty if this was the last one. */
+        Optional<Mono<Void>> untilNext(RateLimitRetry.Course course) {
+            Optional<Mono<Void>> wait = failure == null
+                    ? Optional.empty()
+                    : course.afterFailure(failure).map(Mono::then);
+            if (answer != null && wait.isPresent()) {
+                answer.releaseBody().subscribe(done -> {}, lost -> {});
+            }
+            return wait;
+        }
+
+        Mono<ClientResponse> outcome() {
+            return answer == null ? Mono.error(Objects.requireNonNull(failure)) : Mono.just(answer);
+        }
+    }
+
+    private static Throwable refusal(ClientRequest request, ClientResponse answer) {
+        return WebClientResponseException.create(
+                answer.statusCode(),
+                "",
+                answer.headers().asHttpHeaders(),
+                new byte[0],
+                StandardCharsets.UTF_8,
+                new Sent(request));
+    }
+
+    private static boolean isRefusal(ClientRequest request, ClientResponse answer) {
+        return isRefusal(answer.statusCode().value(), request.method().name(), request.headers());
+    }
+
+    private static boolean isRefusal(int status, String method, HttpHeaders headers) {
+        return status == TOO_MANY_REQUESTS || (MAY_PASS.contains(status) && isRepeatable(method, headers));
+    }
+
+    private static boolean isWorthIt(Throwable failure) {
+        if (failure instanceof WebClientResponseException refused) {
+            int status = refused.getStatusCode().value();
+            HttpRequest sent = refused.getRequest();
+            return sent == null
+                    ? status == TOO_MANY_REQUESTS
+                    : isRefusal(status, sent.getMethod().name(), sent.getHeaders());
+        }
+        if (failure instanceof WebClientRequestException failed) {
+            return isRepeatable(failed.getMethod().name(), failed.getHeaders());
+        }
+        return failure instanceof RateLimitExceededException;
+    }
+
+    private static boolean isRepeatable(String method, HttpHeaders headers) {
+        String key = headers.getFirst("Idempotency-Key");
+        return REPEATABLE.contains(method) || (key != null && !key.isBlank());
+    }
+
+    private static Optional<Duration> namedBy(Throwable failure) {
+        if (failure instanceof WebClientResponseException refused) {
+            HttpHeaders headers = refused.getHeaders();
+            String value = headers.getFirst(RetryAfter.FIELD);
+            return value == null
+                    ? Optional.empty()
+                    : RetryAfter.parse(value, headers.getFirst("Date"), Clock.systemUTC());
+        }
+        return Optional.empty();
+    }
+}
