@@ -130,8 +130,7 @@ class TurnTest {
     void whatIsAskedAtTheMomentWhenATurnEndsIsNotLeftLying() {
         List<Pipe> pipes = Stream.generate(Pipe::new).limit(RACES).toList();
         List<Turn> turns = pipes.stream().map(each -> new Turn(each, timer)).toList();
-        List<HandThread> threads =
-                turns.stream().map(each -> new HandThread()).toList();
+        List<HandThread> threads = turns.stream().map(each -> new HandThread()).toList();
         for (int i = 0; i < RACES; i++) {
             turns.get(i).pokesLater(threads.get(i));
         }
