@@ -5,6 +5,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.context.Context;
@@ -26,7 +27,30 @@ public final class RateLimitContext {
         }
     };
 
+    private static final Object CALLER = new Object() {
+        @Override
+        public String toString() {
+            return "ratelimit.caller";
+        }
+    };
+
     private RateLimitContext() {}
+
+    /**
+     * Answers to what is asked upstream come on {@code thread}, where a store would otherwise choose one: for callers that would go back there
+     * anyway, which is one change of thread less. What the thread asks Redis in one turn travels together: it is sent when the turn
+     * ends, or some milliseconds later by another thread if the turn takes so long. Stores that answer at once do so
+     * as always, and so do waits.
+     */
+    public static Function<Context, Context> answersOn(CallerThread thread) {
+        Objects.requireNonNull(thread, "thread");
+        return context -> context.put(CALLER, thread);
+    }
+
+    /** Where answers are wanted, null if it was not said. */
+    public static @Nullable CallerThread callerThread(ContextView context) {
+        return context.<@Nullable CallerThread>getOrDefault(CALLER, null);
+    }
 
     /**
      * A deadline for every wait upstream, counted from subscription: a wait known to pass it is denied at

@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Locale;
 
 /** A Redis server for one run, from the binaries in the embedded-redis jar. */
@@ -51,6 +52,11 @@ public final class RedisProcess implements AutoCloseable {
     /** Where it listens. */
     public RedisURI uri() {
         return RedisURI.create("127.0.0.1", port);
+    }
+
+    /** What it has used of the processors so far. */
+    public Duration processorTime() {
+        return process.toHandle().info().totalCpuDuration().orElse(Duration.ZERO);
     }
 
     @Override

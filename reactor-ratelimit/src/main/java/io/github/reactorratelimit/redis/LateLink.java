@@ -7,6 +7,8 @@ import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -16,6 +18,9 @@ final class LateLink implements Carrier {
     private final Arrival arrival;
     private final boolean clustered;
     private final boolean selfTest;
+
+    /** However many limiters come and go before there is a connection, each prefix waits for it once. */
+    private final Set<String> toTest = ConcurrentHashMap.newKeySet();
 
     /**
      * Begins to connect when the first limiter is opened.
@@ -64,7 +69,7 @@ final class LateLink implements Carrier {
     @Override
     public void opened(String prefix) {
         arrival.begin();
-        if (selfTest) {
+        if (selfTest && toTest.add(prefix)) {
             arrival.asMono().subscribe(link -> link.opened(prefix));
         }
     }

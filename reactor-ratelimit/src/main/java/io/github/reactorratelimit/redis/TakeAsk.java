@@ -1,7 +1,10 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.CallerThread;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitPolicy;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -45,6 +48,8 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
     private @Nullable TakeAsk next;
 
     private long askedNanos;
+
+    private @Nullable CallerThread caller;
 
     /** What is delivered: a decision, an error, or the run that it travelled in, which knows what became of all. */
     private @Nullable Object outcome;
@@ -120,6 +125,13 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
     /** Left with a pipe. */
     void askedAt(long nanos) {
         askedNanos = nanos;
+        caller = RateLimitContext.callerThread(actual.currentContext());
+    }
+
+    /** Where the answer is wanted; null if anywhere but on the connection's thread. */
+    @Nullable
+    CallerThread caller() {
+        return caller;
     }
 
     long askedNanos() {
@@ -145,6 +157,20 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
 
     boolean isClaimed() {
         return claim != null;
+    }
+
+    /** Whether the thread that asked will tell; if so it owns this from now on. */
+    boolean isTakenOver() {
+        CallerThread thread = caller;
+        if (thread == null) {
+            return false;
+        }
+        try {
+            thread.execute(this);
+            return true;
+        } catch (RejectedExecutionException gone) {
+            return false;
+        }
     }
 
     /** Travels in a run, unless it fails. */

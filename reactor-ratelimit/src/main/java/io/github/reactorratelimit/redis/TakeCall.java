@@ -175,7 +175,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
             if (pipe.pipes().tellsOnConnection() && attaching != Thread.currentThread()) {
                 OnConnection.tell(() -> tellHere(reply));
             } else {
-                pipe.succeeded();
+                pipe.succeeded(first.first().caller());
                 settle(reply);
             }
         } else {
@@ -225,7 +225,29 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
             }
             value += VALUES_PER_RUN;
         }
-        tell(told, ready);
+        handOver(told, ready);
+    }
+
+    /** Those whose thread is known are told there, each by itself; the others together. */
+    private void handOver(@Nullable TakeAsk told, int ready) {
+        TakeAsk others = null;
+        TakeAsk lastOther = null;
+        int left = ready;
+        for (TakeAsk ask = told; ask != null; ) {
+            TakeAsk following = ask.next();
+            ask.followBy(null);
+            if (ask.isTakenOver()) {
+                left--;
+            } else if (lastOther == null) {
+                others = ask;
+                lastOther = ask;
+            } else {
+                lastOther.followBy(ask);
+                lastOther = ask;
+            }
+            ask = following;
+        }
+        tell(others, left);
     }
 
     private void tell(@Nullable TakeAsk told, int ready) {

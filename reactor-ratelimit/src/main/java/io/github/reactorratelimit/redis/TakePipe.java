@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.CallerThread;
 import io.github.reactorratelimit.waiting.SerialWorker;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,6 +21,9 @@ import reactor.util.concurrent.Queues;
  * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way. What the connection's own thread
  * writes overtakes what another thread wrote a moment before: so the worker never works there, but is poked by those who deliver, before
  * they deliver.
+ *
+ * <p>Where a {@linkplain CallerThread thread} that asks is known, as event loops are, the worker is poked at the end of its {@linkplain Turn
+ * turn}: what all of its requests ask travels together.
  *
  * <p>Unless answers are to be told {@linkplain OnConnection on the connection's thread}: then that is where most is asked. The worker writes
  * there what it found only if nothing of the limiter is under way, so that there is nothing to overtake: it looks after it took
@@ -56,6 +60,8 @@ final class TakePipe extends SerialWorker {
 
     private final Runnable poking = this::poke;
 
+    private final Turn turn;
+
     private final TakeResends resends = new TakeResends();
 
     /** Redis is away: what was not sent yet need not wait for its own deadline. Whoever sets it pokes. */
@@ -81,6 +87,7 @@ final class TakePipe extends SerialWorker {
         this.pipes = pipes;
         this.maxUnderWay = maxUnderWay;
         this.maxAsks = maxAsks;
+        this.turn = new Turn(this, pipes.timer());
     }
 
     TakePipes pipes() {
@@ -89,9 +96,16 @@ final class TakePipe extends SerialWorker {
 
     void ask(TakeAsk ask) {
         asked.offer(ask);
-        if (!pipes.deliveries().pokesLater(this)) {
+        if (!isPokedLater(ask.caller())) {
             poke();
         }
+    }
+
+    private boolean isPokedLater(@Nullable CallerThread caller) {
+        if (caller == null || !caller.isCurrent()) {
+            return pipes.deliveries().pokesLater(this);
+        }
+        return turn.pokesLater(caller);
     }
 
     @Override
@@ -251,10 +265,22 @@ final class TakePipe extends SerialWorker {
         }
     }
 
-    /** A call was answered; the next one is sent before anybody is told. */
-    void succeeded() {
+    /**
+     * A call was answered; the next one is sent before anybody is told.
+     *
+     * @param caller a thread that wants to be told, null if there is none
+     */
+    void succeeded(@Nullable CallerThread caller) {
         pipes.breaker().succeeded();
-        ended(false);
+        underWay.decrementAndGet();
+        if (isWaiting() && !isPokedBy(caller)) {
+            pokeElsewhere();
+        }
+    }
+
+    /** A thread that is the connection's own must not write: it would overtake others. */
+    private boolean isPokedBy(@Nullable CallerThread caller) {
+        return caller != null && !caller.isCurrent() && turn.pokesLater(caller);
     }
 
     /** A call was answered, which is told on this thread; {@link #sendWaiting} follows. */
@@ -283,15 +309,11 @@ final class TakePipe extends SerialWorker {
                 away = new Away(gone, now);
             }
         }
-        ended(othersWait);
-        fail(call, error);
-    }
-
-    private void ended(boolean othersWaited) {
         underWay.decrementAndGet();
-        if (othersWaited || isWaiting()) {
+        if (othersWait || isWaiting()) {
             pokeElsewhere();
         }
+        fail(call, error);
     }
 
     private void pokeElsewhere() {

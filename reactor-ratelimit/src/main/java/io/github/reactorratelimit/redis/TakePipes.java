@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * The takes under one policy that the short script knows. On a standalone server all share a pipe; on a Cluster, where the keys
@@ -54,6 +55,10 @@ final class TakePipes {
 
     Deliveries deliveries() {
         return office.deliveries();
+    }
+
+    Scheduler timer() {
+        return office.settings().scheduler();
     }
 
     boolean tellsOnConnection() {

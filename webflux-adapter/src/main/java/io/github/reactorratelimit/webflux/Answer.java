@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.webflux;
 
+import io.github.reactorratelimit.CallerThread;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.Objects;
@@ -8,6 +10,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -37,6 +40,7 @@ final class Answer implements CoreSubscriber<Decision> {
 
     private final RuleAsk ask;
     private final Admission admission;
+    private final ServerWebExchange exchange;
     private final Context context;
 
     /** Null, an {@link Outcome}, or the sink for it. */
@@ -45,15 +49,16 @@ final class Answer implements CoreSubscriber<Decision> {
     private @Nullable Subscription subscription;
     private boolean decided;
 
-    private Answer(RuleAsk ask, Admission admission, Context context) {
+    private Answer(RuleAsk ask, Admission admission, ServerWebExchange exchange, Context context) {
         this.ask = ask;
         this.admission = admission;
+        this.exchange = exchange;
         this.context = context;
     }
 
     /** Asks the limiter of the rule, which never waits. */
-    static Answer of(RuleAsk ask, Admission admission, Context context) {
-        Answer answer = new Answer(ask, admission, context);
+    static Answer of(RuleAsk ask, Admission admission, ServerWebExchange exchange, Context context) {
+        Answer answer = new Answer(ask, admission, exchange, context);
         RateLimiter limiter = ask.rule().limiter();
         try {
             limiter.tryAcquire(ask.key(), ask.permits()).subscribe(answer);
@@ -86,7 +91,8 @@ final class Answer implements CoreSubscriber<Decision> {
 
     @Override
     public Context currentContext() {
-        return context;
+        CallerThread thread = ConnectionThread.of(exchange);
+        return thread == null ? context : RateLimitContext.answersOn(thread).apply(context);
     }
 
     @Override

@@ -1,14 +1,13 @@
 package io.github.reactorratelimit.webflux;
 
+import io.github.reactorratelimit.CallerThread;
 import io.netty.channel.EventLoop;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 import reactor.netty.Connection;
 
 /**
@@ -35,33 +34,35 @@ final class ConnectionThread {
      * @param exchange null if it is not at hand: then nobody knows the event loop
      */
     static <T> Mono<T> stay(@Nullable ServerWebExchange exchange, Mono<T> answer) {
-        if (exchange == null || !REACTOR_NETTY) {
-            return answer;
-        }
-        return Mono.defer(() -> {
-            Executor connection = ReactorNetty.threadOf(exchange.getRequest());
-            return connection == null ? answer : answer.publishOn(Schedulers.fromExecutor(connection));
-        });
+        return exchange == null || !REACTOR_NETTY ? answer : new MonoStay<>(answer, () -> of(exchange));
+    }
+
+    /** The event loop of the request; null if the caller is not there, or the request comes from another server. */
+    static @Nullable CallerThread of(ServerWebExchange exchange) {
+        return REACTOR_NETTY ? ReactorNetty.threadOf(exchange.getRequest()) : null;
     }
 
     /** All that needs Reactor Netty on the class path. */
     private static final class ReactorNetty {
 
-        /** Runs tasks on the event loop of the request; null if the caller is not there, or the request comes from another server. */
-        static @Nullable Executor threadOf(ServerHttpRequest request) {
+        /** Of the event loop that runs on this thread. */
+        private static final ThreadLocal<@Nullable Loop> LOOP = new ThreadLocal<>();
+
+        static @Nullable CallerThread threadOf(ServerHttpRequest request) {
             if (!(nativeRequest(request) instanceof Connection connection)) {
                 return null;
             }
             EventLoop loop = connection.channel().eventLoop();
-            return loop.inEventLoop() ? task -> run(task, loop) : null;
+            return loop.inEventLoop() ? here(loop) : null;
         }
 
-        private static void run(Runnable task, EventLoop loop) {
-            if (loop.inEventLoop()) {
-                task.run();
-            } else {
-                loop.execute(task);
+        private static CallerThread here(EventLoop loop) {
+            Loop known = LOOP.get();
+            if (known == null || known.loop != loop) {
+                known = new Loop(loop);
+                LOOP.set(known);
             }
+            return known;
         }
 
         private static @Nullable Object nativeRequest(ServerHttpRequest request) {
@@ -70,6 +71,20 @@ final class ConnectionThread {
             } catch (IllegalArgumentException | IllegalStateException madeByHand) {
                 return null;
             }
+        }
+    }
+
+    /** Its tasks begin when all that was found on its sockets has been worked off. */
+    private record Loop(EventLoop loop) implements CallerThread {
+
+        @Override
+        public boolean isCurrent() {
+            return loop.inEventLoop();
+        }
+
+        @Override
+        public void execute(Runnable task) {
+            loop.execute(task);
         }
     }
 }

@@ -5,7 +5,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.InvalidMediaTypeException;
@@ -32,32 +31,56 @@ final class ProblemDeniedHandler implements RateLimitDeniedHandler {
     }
 
     /** All that a body depends on. */
-    private record Kind(Form form, String rule, Reason reason, int status) {}
+    private record Kind(Form form, String rule, Reason reason, int status) {
+
+        /** The one that is computed for records is slower than all else that is done with a body. */
+        @Override
+        public int hashCode() {
+            return 31 * rule.hashCode() + status;
+        }
+    }
+
+    private static final class Body {
+
+        private final byte[] bytes;
+
+        /** As a header says it. */
+        private final String length;
+
+        Body(String text) {
+            this.bytes = text.getBytes(StandardCharsets.UTF_8);
+            this.length = Integer.toString(bytes.length);
+        }
+    }
 
     /** As many as there are rules, reasons and forms. Each answer gets a copy: what becomes of it is its writer's. */
-    private final Map<Kind, byte[]> bodies = new ConcurrentHashMap<>();
+    private final Map<Kind, Body> bodies = new ConcurrentHashMap<>();
 
     @Override
     public Mono<Void> handle(ServerWebExchange exchange, RateLimitDenial denial) {
         Form form = form(exchange.getRequest().getHeaders());
-        byte[] body = bodies.computeIfAbsent(
-                new Kind(
-                        form,
-                        denial.rule().name(),
-                        denial.reason(),
-                        denial.status().value()),
-                unknown -> body(form, denial).getBytes(StandardCharsets.UTF_8));
+        Body body = body(form, denial);
         ServerHttpResponse response = exchange.getResponse();
-        response.getHeaders().set(HttpHeaders.CONTENT_TYPE, form.type);
-        response.getHeaders().setContentLength(body.length);
-        response.getHeaders().add(HttpHeaders.VARY, HttpHeaders.ACCEPT);
-        DataBuffer buffer = response.bufferFactory().wrap(body.clone());
-        return response.writeWith(Mono.just(buffer));
+        HttpHeaders headers = response.getHeaders();
+        headers.set(HttpHeaders.CONTENT_TYPE, form.type);
+        headers.set(HttpHeaders.CONTENT_LENGTH, body.length);
+        headers.add(HttpHeaders.VARY, HttpHeaders.ACCEPT);
+        return response.writeWith(Mono.just(response.bufferFactory().wrap(body.bytes.clone())));
+    }
+
+    private Body body(Form form, RateLimitDenial denial) {
+        Kind kind = new Kind(
+                form, denial.rule().name(), denial.reason(), denial.status().value());
+        Body known = bodies.get(kind);
+        return known == null ? bodies.computeIfAbsent(kind, unknown -> new Body(text(form, denial))) : known;
     }
 
     /** A problem unless another form is liked better; also if none is: an answer that cannot be read is still understood by its status. */
     private static Form form(HttpHeaders request) {
-        if (request.getFirst(HttpHeaders.ACCEPT) == null) {
+        String first = request.getFirst(HttpHeaders.ACCEPT);
+        if (first == null
+                || (first.equals(MediaType.ALL_VALUE)
+                        && request.getOrEmpty(HttpHeaders.ACCEPT).size() == 1)) {
             return Form.PROBLEM;
         }
         List<MediaType> accepted = accepted(request);
@@ -93,7 +116,7 @@ final class ProblemDeniedHandler implements RateLimitDeniedHandler {
         return quality;
     }
 
-    private static String body(Form form, RateLimitDenial denial) {
+    private static String text(Form form, RateLimitDenial denial) {
         if (form == Form.HTML) {
             String title = denial.status().value() + " " + phrase(denial);
             return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + title

@@ -231,7 +231,7 @@ public final class RateLimitEngine {
             if (found.denial() != null || found.asks().size() > 1 || !Asking.isAnsweredAtOnce(toAsk.get(0))) {
                 return later(exchange, admission, ask(found, admission));
             }
-            Answer answer = Answer.of(found.asks().get(0), admission, Context.of(context));
+            Answer answer = Answer.of(found.asks().get(0), admission, exchange, Context.of(context));
             Answer.Outcome outcome = answer.outcome();
             return outcome == null || outcome.error() != null || admission.owesFor(outcome.denial())
                     ? later(exchange, admission, answer.later())

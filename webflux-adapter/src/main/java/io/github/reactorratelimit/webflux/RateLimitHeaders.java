@@ -98,11 +98,14 @@ public final class RateLimitHeaders {
     }
 
     String stateValue(Decision decision) {
-        String left = name + ";r=" + integer(decision.remaining());
-        return decision.retryAfter()
-                .or(decision::resetAfter)
-                .map(after -> left + ";t=" + integer(ceilSeconds(after)))
-                .orElse(left);
+        Duration after = decision.retryAfter().orElse(null);
+        if (after == null) {
+            after = decision.resetAfter().orElse(null);
+        }
+        long remaining = Math.min(decision.remaining(), MAX_INTEGER);
+        return after == null
+                ? name + ";r=" + remaining
+                : name + ";r=" + remaining + ";t=" + Math.min(ceilSeconds(after), MAX_INTEGER);
     }
 
     /** The time in which all permits of the limit come back; a concurrency limit has none. */

@@ -8,7 +8,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.DoubleSupplier;
 import java.util.stream.Collectors;
@@ -87,9 +86,10 @@ final class ResponseFields {
             told.add(binding);
             write(told, binding, headers);
         }
-        Optional.ofNullable(decision)
-                .flatMap(Decision::retryAfter)
-                .ifPresent(after -> headers.set(HttpHeaders.RETRY_AFTER, retryAfter(after)));
+        Duration after = decision == null ? null : decision.retryAfter().orElse(null);
+        if (after != null) {
+            headers.set(HttpHeaders.RETRY_AFTER, retryAfter(after));
+        }
         headers.setCacheControl("no-store");
     }
 

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.mock.http.server.reactive.MockServerHttpRequest;
 import org.springframework.mock.web.server.MockServerWebExchange;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -33,7 +34,8 @@ class AnswerTest {
 
     private final ExecutorService other = Executors.newSingleThreadExecutor();
     private final RateLimiter one = RateLimiter.of(few(1));
-    private final Admission admission = Admission.of(MockServerWebExchange.from(MockServerHttpRequest.get("/hello")));
+    private final ServerWebExchange exchange = MockServerWebExchange.from(MockServerHttpRequest.get("/hello"));
+    private final Admission admission = Admission.of(exchange);
 
     @AfterEach
     void stop() {
@@ -54,7 +56,7 @@ class AnswerTest {
 
     private Answer ask(RateLimiter limiter) {
         RateLimitRule rule = byUser("rule").limiter(limiter).build();
-        return Answer.of(new RuleAsk(rule, "ann", 1), admission, Context.empty());
+        return Answer.of(new RuleAsk(rule, "ann", 1), admission, exchange, Context.empty());
     }
 
     @Test

@@ -170,6 +170,19 @@ class AnswersTest {
     }
 
     @Test
+    void allLinesOfWhatTheClientPrefersCount() {
+        start(choices -> {});
+
+        RawResponse denied = denied(
+                "/hello",
+                ANN,
+                "Accept: */*",
+                "Accept: application/json;q=0.1, application/problem+json;q=0.1, text/html;q=0.2");
+
+        assertThat(denied.header("Content-Type")).isEqualTo("text/plain;charset=UTF-8");
+    }
+
+    @Test
     void bodyCanBeWrittenByTheApplication() {
         start(choices -> choices.deniedHandler((exchange, denial) -> {
             exchange.getResponse().setStatusCode(HttpStatus.TOO_MANY_REQUESTS);

@@ -5,13 +5,17 @@ import static io.github.reactorratelimit.webflux.testing.Rules.engine;
 import static io.github.reactorratelimit.webflux.testing.Rules.few;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.CallerThread;
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.testing.ElsewhereLimiter;
 import io.github.reactorratelimit.webflux.testing.KeptAlive;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -185,6 +189,60 @@ class ConnectionThreadTest {
 
         assertThat(server.get("/plain", ANN).status()).isEqualTo(500);
         assertThat(ON_OWN_THREAD).containsExactly(true);
+    }
+
+    /** A limiter that notes whether it is asked to answer on the thread that asks. */
+    private static RateLimiter noting(List<Boolean> asked) {
+        RateLimiter decides = RateLimiter.of(few(3));
+        return (RateLimiter) Proxy.newProxyInstance(
+                RateLimiter.class.getClassLoader(),
+                new Class<?>[] {RateLimiter.class},
+                (proxy, method, arguments) -> method.getReturnType() != Mono.class
+                        ? method.invoke(decides, arguments)
+                        : Mono.deferContextual(context -> {
+                            CallerThread wanted = RateLimitContext.callerThread(context);
+                            asked.add(wanted != null && wanted.isCurrent());
+                            return invoke(method, decides, arguments);
+                        }));
+    }
+
+    private static Mono<?> invoke(Method method, RateLimiter limiter, Object[] arguments) {
+        try {
+            return (Mono<?>) method.invoke(limiter, arguments);
+        } catch (ReflectiveOperationException failed) {
+            return Mono.error(failed);
+        }
+    }
+
+    @Test
+    void limiterIsAskedToAnswerOnTheConnectionsThread() {
+        List<Boolean> asked = new CopyOnWriteArrayList<>();
+        start(
+                engine(
+                        byUser("plain").path("/plain").limiter(noting(asked)).build(),
+                        byUser("delayed")
+                                .path("/delayed")
+                                .limiter(noting(asked))
+                                .mode(RateLimitMode.delay(Duration.ofMillis(1)))
+                                .build()),
+                NOTING);
+
+        assertThat(server.get("/plain", ANN).status()).isEqualTo(200);
+        assertThat(server.get("/delayed", ANN).status()).isEqualTo(200);
+        assertThat(asked).containsExactly(true, true);
+    }
+
+    @Test
+    void limiterOfARequestThatIsElsewhereIsNotAskedToAnswerAnywhere() {
+        List<Boolean> asked = new CopyOnWriteArrayList<>();
+        start(
+                engine(byUser("plain").path("/plain").limiter(noting(asked)).build()),
+                (exchange, chain) -> Mono.just(exchange)
+                        .publishOn(Schedulers.boundedElastic())
+                        .flatMap(chain::filter));
+
+        assertThat(server.get("/plain", ANN).status()).isEqualTo(200);
+        assertThat(asked).containsExactly(false);
     }
 
     @Test

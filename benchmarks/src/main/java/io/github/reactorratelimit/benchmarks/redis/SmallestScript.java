@@ -8,9 +8,10 @@ import io.lettuce.core.api.async.RedisAsyncCommands;
  * The floor of one script call per decision: GCRA at the server's time, one value per key, nothing told but yes or no.
  * In whole microseconds: limits above a million per second become that, which a call per decision does not reach.
  */
-final class SmallestScript implements Target {
+public final class SmallestScript implements Target {
 
-    private static final String SCRIPT = """
+    /** {@code KEYS[1]} the state, {@code ARGV} microseconds per permit, microseconds of the whole limit; 1 if allowed. */
+    public static final String SCRIPT = """
             local time = redis.call('TIME')
             local now = time[1] * 1000000 + time[2]
             local tat = math.max(now, tonumber(redis.call('GET', KEYS[1]) or 0)) + ARGV[1]

@@ -8,12 +8,16 @@ import java.util.List;
 enum ServerKind {
     /** Nothing. */
     BARE(false, true),
+    /** Every request denied with a status, and nothing else. */
+    DENYING(false, false),
     /** This library as its properties configure it. */
     OURS(false, true, limit("1000000 per second"), "ratelimit.store=local"),
     /** The same, all requests but the first of a client denied. */
     OURS_DENIED(false, false, limit("1 per day"), "ratelimit.store=local"),
     /** This library with Redis. */
     OURS_REDIS(true, true, limit("1000000 per second"), "ratelimit.redis.deadline=10s"),
+    /** A call of the smallest script for each request, and nothing else. */
+    SCRIPT(true, true),
     /** The same, all requests but the first of a client denied. */
     OURS_REDIS_DENIED(true, false, limit("1 per day"), "ratelimit.redis.deadline=10s"),
     /** The starter of Bucket4j. */
@@ -59,6 +63,8 @@ enum ServerKind {
     List<Class<?>> sources() {
         return switch (this) {
             case BUCKET4J_STARTER, BUCKET4J_STARTER_DENIED -> List.of(StarterServer.class);
+            case DENYING -> List.of(DenyingServer.class);
+            case SCRIPT -> List.of(ScriptServer.class);
             case GATEWAY, GATEWAY_DENIED -> List.of(GatewayServer.class);
             default -> List.of();
         };

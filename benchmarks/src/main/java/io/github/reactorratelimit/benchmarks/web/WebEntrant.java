@@ -12,6 +12,12 @@ record WebEntrant(Contender contender, ServerKind server) {
 
     static final WebEntrant BARE = new WebEntrant(Contender.floor("bare endpoint"), ServerKind.BARE);
 
+    static final WebEntrant SCRIPT =
+            new WebEntrant(Contender.floor("bare endpoint behind a call of the smallest script"), ServerKind.SCRIPT);
+
+    static final WebEntrant DENYING =
+            new WebEntrant(Contender.floor("429 and nothing else, all denied"), ServerKind.DENYING);
+
     static final WebEntrant LOCAL = new WebEntrant(Contender.ours("ours, in process"), ServerKind.OURS);
 
     static final WebEntrant REDIS = new WebEntrant(Contender.ours("ours, Redis"), ServerKind.OURS_REDIS);

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 final class WebGroup implements BenchmarkGroup {
 
     private static final String PROCESSOR_TIME = "server's processor time µs";
+    private static final String REDIS_TIME = "Redis' processor time µs";
     private static final int CONNECTIONS = 64;
     private static final int ROUNDS_OF_FULL = 9;
 
@@ -74,9 +75,21 @@ final class WebGroup implements BenchmarkGroup {
         WebServerProcess server = server(entrant);
         load(entrant, 0, Duration.ofMillis(form.iterationMillis() / 2));
         Duration before = server.processorTime();
+        Duration redisBefore = redisTime();
         HttpLoad.Result result = load(entrant, entrant.server().status(), measured(form));
         double usedMicros = server.processorTime().minus(before).toNanos() / 1e3;
-        return Sample.of(result.perSecond()).with(PROCESSOR_TIME, usedMicros / result.answers());
+        double redisMicros = redisTime().minus(redisBefore).toNanos() / 1e3;
+        Sample sample = Sample.of(result.perSecond()).with(PROCESSOR_TIME, usedMicros / result.answers());
+        return isOnRedis() ? sample.with(REDIS_TIME, redisMicros / result.answers()) : sample;
+    }
+
+    private boolean isOnRedis() {
+        return entrants.stream().allMatch(each -> each.server().allows())
+                && entrants.stream().anyMatch(each -> each.server().onRedis());
+    }
+
+    private Duration redisTime() {
+        return redis == null ? Duration.ZERO : redis.processorTime();
     }
 
     private HttpLoad.Result load(WebEntrant entrant, int status, Duration time) throws IOException {

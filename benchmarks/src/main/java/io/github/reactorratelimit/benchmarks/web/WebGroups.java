@@ -34,8 +34,11 @@ public final class WebGroups {
         return group(
                 "web-redis",
                 "WebFlux filter over HTTP, limits in Redis, allowed",
-                List.of(WebEntrant.BARE, WebEntrant.REDIS, WebEntrant.GATEWAY),
-                List.of(Goal.contender(ours, bare(), 0.6), Goal.bestPeer(ours, 1)));
+                List.of(WebEntrant.BARE, WebEntrant.SCRIPT, WebEntrant.REDIS, WebEntrant.GATEWAY),
+                List.of(
+                        Goal.contender(ours, bare(), 0.6),
+                        Goal.contender(ours, WebEntrant.SCRIPT.contender().name(), 0.9),
+                        Goal.bestPeer(ours, 1)));
     }
 
     private static BenchmarkGroup denied() {
@@ -45,6 +48,7 @@ public final class WebGroups {
                 "WebFlux filter over HTTP, all denied",
                 List.of(
                         WebEntrant.BARE,
+                        WebEntrant.DENYING,
                         WebEntrant.LOCAL,
                         WebEntrant.LOCAL_DENIED,
                         WebEntrant.REDIS_DENIED,
