@@ -120,14 +120,14 @@ class JointTest {
     @Test
     void decidesAsOneByOneOnAStandaloneServer(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            decideAlike(RedisStore.of(connection).withoutDenialCache(), server);
+            decideAlike(RedisStore.of(connection).withoutSelfTest().withoutDenialCache(), server);
         }
     }
 
     @Test
     void decidesAsOneByOneOnAClusterWithATag(Cluster cluster) {
         try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
-            RedisStore tagged = RedisStore.of(connection).withHashTag("{joint}:" + UUID.randomUUID());
+            RedisStore tagged = RedisStore.of(connection).withoutSelfTest().withHashTag("{joint}:" + UUID.randomUUID());
             decideAlike(tagged.withoutDenialCache(), cluster);
         }
     }
@@ -135,7 +135,7 @@ class JointTest {
     @Test
     void withoutATagOnAClusterTheyAreAskedOneByOne(Cluster cluster) {
         try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(1, LONG));
             assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
@@ -149,7 +149,7 @@ class JointTest {
     @Test
     void deniedByOneIsOneCallAndCostsNothing(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, new LeakyBucket(1, Duration.ofDays(30), 5));
             List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
@@ -171,7 +171,7 @@ class JointTest {
     @Test
     void jointDenialIsKnownToWhoAsksAlone(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(1, LONG));
             List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
@@ -187,7 +187,7 @@ class JointTest {
     @Test
     void jointTakeEndsADearerDenialThatIsKnown(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
             assertThat(first.tryAcquire("a", 3).block(PATIENCE).allowed()).isTrue();
@@ -203,7 +203,7 @@ class JointTest {
     @Test
     void pausedKeyDeniesAll(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, SlidingWindowLog.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
             List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
@@ -231,7 +231,7 @@ class JointTest {
     @Test
     void whoLeavesBeforeTheAnswerComesKeepsNothing(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, FixedWindow.of(100_000, Duration.ofDays(200)));
             RateLimiter second = limiter(store, FixedWindow.of(100_000, Duration.ofDays(200)));
             Leavers.leave(
@@ -249,7 +249,7 @@ class JointTest {
     @Test
     void corruptStateOfOneIsAnErrorAndTheOthersStay(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
-            RedisStore store = RedisStore.of(connection);
+            RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
             connection.sync().set("ratelimit:{" + second.name() + ":b}:b", "abc");

@@ -56,7 +56,7 @@ class LeaseTest {
     }
 
     private RedisStore store() {
-        return RedisStore.of(connection).withDeadline(PATIENCE);
+        return RedisStore.of(connection).withoutSelfTest().withDeadline(PATIENCE);
     }
 
     private RateLimiter limiter(RateLimitPolicy policy, RedisStore store) {

@@ -75,7 +75,10 @@ class ManyKeysTest {
     @Test
     void eachKeyHasItsOwnDecisionsInManyCallsAndInFew(Standalone redis) {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            RedisStore store = RedisStore.of(connection).withDeadline(PATIENCE).withoutDenialCache();
+            RedisStore store = RedisStore.of(connection)
+                    .withoutSelfTest()
+                    .withDeadline(PATIENCE)
+                    .withoutDenialCache();
             RateLimiter together = limiter(store, POLICY);
             RateLimiter alone = limiter(store.withoutCoalescing(), POLICY);
 
@@ -91,7 +94,11 @@ class ManyKeysTest {
     void takesOfOneKeyAreDecidedInArrivalOrderWhateverTheyCost(Standalone redis) {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
             RateLimiter limiter = limiter(
-                    RedisStore.of(connection).withDeadline(PATIENCE).withoutDenialCache(), TokenBucket.perHour(10_000));
+                    RedisStore.of(connection)
+                            .withoutSelfTest()
+                            .withDeadline(PATIENCE)
+                            .withoutDenialCache(),
+                    TokenBucket.perHour(10_000));
             List<Mono<Long>> asks = new ArrayList<>();
             List<Long> expected = new ArrayList<>();
             long left = 10_000;
@@ -121,7 +128,8 @@ class ManyKeysTest {
     @Test
     void asksForManyKeysShareFewCalls(Standalone redis) {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            RateLimiter limiter = limiter(RedisStore.of(connection).withDeadline(PATIENCE), POLICY);
+            RateLimiter limiter =
+                    limiter(RedisStore.of(connection).withoutSelfTest().withDeadline(PATIENCE), POLICY);
             limiter.tryAcquire("warm-up").block(PATIENCE);
             CommandCount count = CommandCount.on(redis);
             Long allowed = Flux.range(0, 5_120)
@@ -138,7 +146,8 @@ class ManyKeysTest {
     @Test
     void corruptKeyFailsAlone(Standalone redis) {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            RateLimiter limiter = limiter(RedisStore.of(connection).withDeadline(PATIENCE), POLICY);
+            RateLimiter limiter =
+                    limiter(RedisStore.of(connection).withoutSelfTest().withDeadline(PATIENCE), POLICY);
             limiter.tryAcquire("text").block(PATIENCE);
             limiter.tryAcquire("list").block(PATIENCE);
             String text = stateOf(connection, limiter, "text");
@@ -237,7 +246,10 @@ class ManyKeysTest {
     @Test
     void keysOfManySlotsAreAskedOnACluster(Cluster cluster) {
         try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
-            RedisStore store = RedisStore.of(connection).withDeadline(PATIENCE).withoutDenialCache();
+            RedisStore store = RedisStore.of(connection)
+                    .withoutSelfTest()
+                    .withDeadline(PATIENCE)
+                    .withoutDenialCache();
             expectEachItsOwn(askAll(limiter(store, POLICY), 100, 12), 100);
 
             RateLimiter tagged = limiter(store.withHashTag("one"), POLICY);
@@ -252,7 +264,8 @@ class ManyKeysTest {
     void whoBlocksDoesNotKeepTheAnswersOfOthers(Standalone redis) throws InterruptedException {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
             RateLimiter limiter = limiter(
-                    RedisStore.of(connection).withDeadline(PATIENCE), new Gcra(1_000, Duration.ofHours(1), 1_000));
+                    RedisStore.of(connection).withoutSelfTest().withDeadline(PATIENCE),
+                    new Gcra(1_000, Duration.ofHours(1), 1_000));
             int waiting = 8;
             CountDownLatch last = new CountDownLatch(1);
             CountDownLatch released = new CountDownLatch(waiting);
