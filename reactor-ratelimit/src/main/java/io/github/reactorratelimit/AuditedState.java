@@ -112,6 +112,12 @@ final class AuditedState extends WrappedState {
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        Mono<Void> paused = live.pauseAtLeast(key, policy, duration);
+        return changing(key, Outcome.CHANGED, Nanos.ofWait("duration", duration), paused);
+    }
+
+    @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return changing(key, Outcome.RULED_ANEW, 0, live.carry(key, from, to));
     }

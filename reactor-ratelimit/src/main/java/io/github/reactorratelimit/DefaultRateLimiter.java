@@ -169,6 +169,12 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String key, Duration duration) {
+        Nanos.requireWait("duration", duration);
+        return withPolicy(Keys.normalise(key), (name, policy) -> state.pauseAtLeast(name, policy, duration));
+    }
+
+    @Override
     public Mono<Void> refund(Decision decision) {
         Debit debit = decision.debit().orElse(null);
         if (debit == null) {

@@ -112,6 +112,14 @@ public interface RateLimiter extends Disposable {
     Mono<Void> pause(String key, Duration duration);
 
     /**
+     * {@link #pause} that never ends a pause earlier: one that lasts longer stays as it is. For those who pass on what others say about
+     * the key, of which the last word need not be the strongest.
+     */
+    default Mono<Void> pauseAtLeast(String key, Duration duration) {
+        throw new UnsupportedOperationException("this limiter cannot keep the longer one of two pauses");
+    }
+
+    /**
      * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link
      * RateLimitExceededException} if denied. A subscriber that cancels before the lease is delivered to it
      * holds nothing. Once delivered it must be released by whoever has it: an operator in between that drops

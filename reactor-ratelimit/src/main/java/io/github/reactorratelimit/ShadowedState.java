@@ -128,6 +128,13 @@ final class ShadowedState extends WrappedState {
         return alongside(Mono.defer(() -> shadow.pause(key, policy, duration)), live.pause(key, livePolicy, duration));
     }
 
+    @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy livePolicy, Duration duration) {
+        return alongside(
+                Mono.defer(() -> shadow.pauseAtLeast(key, policy, duration)),
+                live.pauseAtLeast(key, livePolicy, duration));
+    }
+
     /** The shadow may owe as much of its own capacity as it is charged with: what it would deny is what counts. */
     @Override
     public Mono<Long> charge(String key, RateLimitPolicy livePolicy, long permits, long maxDebt) {

@@ -79,6 +79,11 @@ abstract class WrappedState implements LimiterState {
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        return live.pauseAtLeast(key, policy, duration);
+    }
+
+    @Override
     public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
         return live.carry(key, from, to);
     }

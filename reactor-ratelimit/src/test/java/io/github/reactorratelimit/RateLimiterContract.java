@@ -288,6 +288,31 @@ public abstract class RateLimiterContract {
     }
 
     @Test
+    void pauseOfAtLeastALengthNeverShortensALongerOne() {
+        RateLimiter limiter = limiter(TokenBucket.perHour(LIMIT));
+        limiter.pauseAtLeast(key, ofHours(2)).block(PATIENCE);
+        limiter.pauseAtLeast(key, ofHours(1)).block(PATIENCE);
+        limiter.pauseAtLeast(key, ZERO).block(PATIENCE);
+        assertThat(now(limiter.tryAcquire(key)).retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isBetween(ofSeconds(6600), ofHours(2)));
+        limiter.pauseAtLeast(key, ofHours(3)).block(PATIENCE);
+        assertThat(now(limiter.tryAcquire(key)).retryAfter())
+                .hasValueSatisfying(after -> assertThat(after).isBetween(ofSeconds(10200), ofHours(3)));
+        limiter.pause(key, ZERO).block(PATIENCE);
+        assertThat(now(limiter.tryAcquire(key)).allowed()).isTrue();
+    }
+
+    @Test
+    void pauseOfAtLeastALengthDeniesThoseWhoseWaitBecomesTooLong() {
+        RateLimiter limiter = limiter(TokenBucket.of(1, ofHours(1)));
+        now(limiter.tryAcquire(key));
+        Mono<Decision> waiting = limiter.acquire(key, 1, ofHours(2)).cache();
+        waiting.subscribe();
+        limiter.pauseAtLeast(key, ofHours(3)).block(PATIENCE);
+        assertThat(now(waiting).allowed()).isFalse();
+    }
+
+    @Test
     void endOfPauseGrantsThoseWhoWait() {
         RateLimiter limiter = limiter(TokenBucket.perHour(LIMIT));
         limiter.pause(key, ofHours(1)).block(PATIENCE);

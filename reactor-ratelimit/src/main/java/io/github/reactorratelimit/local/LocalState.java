@@ -300,9 +300,22 @@ final class LocalState implements LimiterState {
         return doing(() -> {
             long now = clock.now();
             pauses.pause(key, now, LocalTables.saturatedAdd(now, duration));
-            table(key, policy).startAfresh(key);
-            lines.replan(key, new LocalDesk(this, key, policy));
+            paused(key, policy);
         });
+    }
+
+    @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        return doing(() -> {
+            long now = clock.now();
+            pauses.pauseAtLeast(key, now, LocalTables.saturatedAdd(now, duration));
+            paused(key, policy);
+        });
+    }
+
+    private void paused(String key, RateLimitPolicy policy) {
+        table(key, policy).startAfresh(key);
+        lines.replan(key, new LocalDesk(this, key, policy));
     }
 
     @Override

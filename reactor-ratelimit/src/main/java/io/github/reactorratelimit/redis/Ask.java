@@ -38,6 +38,8 @@ record Ask(Op op, long permits, long atMicros, long generation) {
         RESET("x"),
         /** Denies everything for a while; slots ahead come later by as much. */
         PAUSE("p"),
+        /** The same, unless it is denied everything for longer. */
+        PAUSE_AT_LEAST("q"),
         /** Counts what was spent under the policy before as spent under this one. */
         MOVE("m");
 
@@ -53,7 +55,7 @@ record Ask(Op op, long permits, long atMicros, long generation) {
 
         /** Whether it moves the slots that were reserved, or makes them void. */
         boolean movesSlots() {
-            return this == RESET || this == PAUSE || this == MOVE;
+            return this == RESET || this == PAUSE || this == PAUSE_AT_LEAST || this == MOVE;
         }
 
         /** Whether it can only be about as many permits as the policy gives at once. */
@@ -123,6 +125,10 @@ record Ask(Op op, long permits, long atMicros, long generation) {
 
     static Ask pause(long micros) {
         return new Ask(Op.PAUSE, 0, Math.min(micros, UNBOUNDED_MICROS), 0);
+    }
+
+    static Ask pauseAtLeast(long micros) {
+        return new Ask(Op.PAUSE_AT_LEAST, 0, Math.min(micros, UNBOUNDED_MICROS), 0);
     }
 
     static Ask move() {

@@ -141,13 +141,27 @@ final class ConcurrencyState implements LimiterState {
     /** Holds for this process. */
     @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+        return pausing(key, policy, duration, pauses::pause);
+    }
+
+    /** Holds for this process. */
+    @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        return pausing(key, policy, duration, pauses::pauseAtLeast);
+    }
+
+    private interface Pausing {
+        void pause(String key, long now, long until);
+    }
+
+    private Mono<Void> pausing(String key, RateLimitPolicy policy, Duration duration, Pausing how) {
         return answering(
                 policy,
                 () -> Mono.<Void>fromRunnable(() -> {
                     long now = now();
                     long longest = Long.MAX_VALUE - Math.max(now, 0);
                     boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
-                    pauses.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
+                    how.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
                     lines.askAgain(key);
                 }));
     }

@@ -288,13 +288,26 @@ final class RedisState implements JointState {
 
     @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+        return pausing(key, policy, Ask.pause(micros(duration)));
+    }
+
+    @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        return pausing(key, policy, Ask.pauseAtLeast(micros(duration)));
+    }
+
+    /** Rounded up. */
+    private static long micros(Duration pause) {
+        boolean fits = pause.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
+        return fits ? -Math.floorDiv(-pause.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
+    }
+
+    private Mono<Void> pausing(String key, RateLimitPolicy policy, Ask pause) {
         return answering(() -> {
-                    boolean fits = duration.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
-                    long micros = fits ? -Math.floorDiv(-duration.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
                     shortcuts.giveBack(key);
                     calls.markUnusual(key);
                     return shortcuts
-                            .changing(key, calls.ask(key, policy, Ask.pause(micros)))
+                            .changing(key, calls.ask(key, policy, pause))
                             // A batch that was under way has come before this answer.
                             .doOnTerminate(() -> shortcuts.giveBack(key))
                             .doOnNext(done -> {

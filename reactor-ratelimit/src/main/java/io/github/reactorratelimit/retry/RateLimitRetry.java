@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
@@ -59,6 +60,7 @@ public final class RateLimitRetry extends Retry {
     private final Predicate<? super Throwable> retried;
     private final Function<? super Throwable, Optional<Duration>> named;
     private final @Nullable Scheduler scheduler;
+    private final Consumer<? super Throwable> beforeWait;
 
     private RateLimitRetry(
             long maxRetries,
@@ -67,7 +69,8 @@ public final class RateLimitRetry extends Retry {
             @Nullable RetryBudget budget,
             Predicate<? super Throwable> retried,
             Function<? super Throwable, Optional<Duration>> named,
-            @Nullable Scheduler scheduler) {
+            @Nullable Scheduler scheduler,
+            Consumer<? super Throwable> beforeWait) {
         this.maxRetries = maxRetries;
         this.backoff = backoff;
         this.maxRetryAfter = maxRetryAfter;
@@ -75,6 +78,7 @@ public final class RateLimitRetry extends Retry {
         this.retried = retried;
         this.named = named;
         this.scheduler = scheduler;
+        this.beforeWait = beforeWait;
     }
 
     /** At most so many retries of one subscription, of whatever failure. */
@@ -90,7 +94,8 @@ public final class RateLimitRetry extends Retry {
                 null,
                 RateLimitRetry::mayHelp,
                 RateLimitRetry::namedByDecision,
-                null);
+                null,
+                failure -> {});
     }
 
     private static boolean mayHelp(Throwable failure) {
@@ -119,26 +124,26 @@ public final class RateLimitRetry extends Retry {
     }
 
     private RateLimitRetry with(Backoff other) {
-        return new RateLimitRetry(maxRetries, other, maxRetryAfter, budget, retried, named, scheduler);
+        return new RateLimitRetry(maxRetries, other, maxRetryAfter, budget, retried, named, scheduler, beforeWait);
     }
 
     /** If a refusal names a time further away than this, it is not tried again. */
     public RateLimitRetry withMaxRetryAfter(Duration longest) {
         Backoff.positive("longest", longest);
-        return new RateLimitRetry(maxRetries, backoff, longest, budget, retried, named, scheduler);
+        return new RateLimitRetry(maxRetries, backoff, longest, budget, retried, named, scheduler, beforeWait);
     }
 
     /** Retries only while there are some left in the budget, which all who call the same downstream should share. */
     public RateLimitRetry withBudget(RetryBudget shared) {
         Objects.requireNonNull(shared, "shared");
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, shared, retried, named, scheduler);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, shared, retried, named, scheduler, beforeWait);
     }
 
     /** Retries only what passes this one too. */
     public RateLimitRetry filter(Predicate<? super Throwable> alsoRetried) {
         Objects.requireNonNull(alsoRetried, "alsoRetried");
         Predicate<Throwable> both = failure -> retried.test(failure) && alsoRetried.test(failure);
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, both, named, scheduler);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, both, named, scheduler, beforeWait);
     }
 
     /** When to come back, as other failures than those of a limiter say it; empty if they do not. Asked first. */
@@ -146,13 +151,23 @@ public final class RateLimitRetry extends Retry {
         Objects.requireNonNull(saying, "saying");
         Function<Throwable, Optional<Duration>> either =
                 failure -> saying.apply(failure).or(() -> named.apply(failure));
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, either, scheduler);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, either, scheduler, beforeWait);
+    }
+
+    /** Told of each failure after which it is tried again, before the wait: the time to let go of what the failed attempt holds. */
+    public RateLimitRetry doBeforeWait(Consumer<? super Throwable> told) {
+        Objects.requireNonNull(told, "told");
+        Consumer<Throwable> both = failure -> {
+            beforeWait.accept(failure);
+            told.accept(failure);
+        };
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, scheduler, both);
     }
 
     /** Where waits take place; {@link Schedulers#parallel()} unless given. */
     public RateLimitRetry withScheduler(Scheduler timer) {
         Objects.requireNonNull(timer, "timer");
-        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, timer);
+        return new RateLimitRetry(maxRetries, backoff, maxRetryAfter, budget, retried, named, timer, beforeWait);
     }
 
     /** Called by {@code retryWhen}, once for each subscription. */
@@ -179,6 +194,7 @@ public final class RateLimitRetry extends Retry {
         if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
             return Mono.error(failure);
         }
+        beforeWait.accept(failure);
         return Mono.delay(until.plusNanos(backoff.nanos(retries)), timer);
     }
 }

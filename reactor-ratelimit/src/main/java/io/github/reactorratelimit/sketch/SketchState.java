@@ -189,6 +189,15 @@ final class SketchState implements LimiterState {
         });
     }
 
+    @Override
+    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+        return doing(() -> {
+            long now = now();
+            pauses.pauseAtLeast(key, now, saturatedAdd(now, duration));
+            lines.replan(key, new SketchDesk(this, key, policy));
+        });
+    }
+
     private static long saturatedAdd(long now, Duration duration) {
         Duration longest = Duration.ofNanos(Long.MAX_VALUE - Math.max(now, 0));
         return duration.compareTo(longest) >= 0 ? Long.MAX_VALUE : now + duration.toNanos();

@@ -35,12 +35,24 @@ public final class Pauses {
             ends.remove(key);
             return;
         }
+        makeRoom(now);
+        ends.put(key, until);
+    }
+
+    /** Pauses a key unless it is paused for longer. */
+    public void pauseAtLeast(String key, long now, long until) {
+        if (until > now) {
+            makeRoom(now);
+            ends.merge(key, until, Math::max);
+        }
+    }
+
+    private void makeRoom(long now) {
         used = true;
         if (ends.size() > sweepAbove) {
             ends.values().removeIf(end -> end <= now);
             sweepAbove = Math.max(FIRST_SWEEP_ABOVE, 2 * ends.size());
         }
-        ends.put(key, until);
     }
 
     /** Ends the pause of a key. */

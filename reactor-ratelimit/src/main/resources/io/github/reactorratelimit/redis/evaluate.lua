@@ -15,7 +15,7 @@
 --         x reset: fresh, not paused              u take up to the permits, as many as there are
 --         r reserve, waiting at most `at`         f free the slot `base generation` (reservation.lua)
 --         p pause for `at`, 0 ends the pause      m move what was spent under the policy before
---         o overdraw: debit the permits, there or not, with a debt of at most `at`
+--         q pause for `at`, unless paused longer  o overdraw: debit the permits, there or not, with a debt of at most `at`
 -- returns now, end of the pause (0 = not paused), shift and generation of the slots, then for each ask:
 --       allowed 1|0, remaining, wait, reset (microseconds), index of the part that binds; all as decimal
 --       strings. Of a denial and a look for its permits, else for 0. The wait of r is the time until its
@@ -178,6 +178,10 @@ local function answer(op, parts, before, now, permits, at)
     reset(parts, now)
   elseif op == 'p' then
     pause(parts, now, tonumber(at))
+  elseif op == 'q' then
+    if now + tonumber(at) > math.max(now, notes.pause) then
+      pause(parts, now, tonumber(at))
+    end
   elseif op == 'm' then
     move(parts, before, now)
   else

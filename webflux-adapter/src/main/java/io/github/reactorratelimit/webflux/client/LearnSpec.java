@@ -1,0 +1,123 @@
+package io.github.reactorratelimit.webflux.client;
+
+import java.time.Clock;
+import java.time.Duration;
+import java.util.Objects;
+
+/**
+ * What is learned from answers about the limits of a server. An immutable value: each method returns another one.
+ *
+ * <table>
+ *   <caption>What answers say, and what comes of it</caption>
+ *   <tr><th>in the answer</th><th>the key</th></tr>
+ *   <tr><td>status 429 or 503 with {@code Retry-After}, in seconds or as a date</td><td>is paused until then</td></tr>
+ *   <tr><td>{@code RateLimit} or {@code RateLimit-Remaining} and {@code -Reset}, of any draft: nothing is left</td><td>is paused until there
+ *       is more, unless a {@code Retry-After} says when</td></tr>
+ *   <tr><td>the same, or {@code RateLimit-Policy}: less is left than we would use</td><td>is slowed, so that it lasts</td></tr>
+ *   <tr><td>{@code X-RateLimit-Remaining} and {@code -Reset}</td><td>likewise; read only if there are none of the others</td></tr>
+ * </table>
+ *
+ * <p>A server can slow a key, never make it faster than its own limit. A pause is never cut short by a later answer. What is malformed,
+ * negative or past is ignored. Nobody is believed further ahead than {@link #maxPause}.
+ *
+ * <p><strong>Slowed</strong> means: if {@code r} calls are left for {@code t} seconds, each answer pauses the key for {@code t / r}
+ * seconds, if the limiter's own rate is higher than that. Pauses of answers that come together add up. So on average no more leave than the server gives,
+ * and what is left lasts until there is more, or for {@code maxPause} if that is sooner.
+ */
+public final class LearnSpec {
+
+    /** The longest pause, unless {@link #maxPause} says otherwise. */
+    public static final Duration DEFAULT_MAX_PAUSE = Duration.ofMinutes(1);
+
+    private static final Duration LONGEST = Duration.ofDays(366);
+
+    static final LearnSpec DEFAULTS = new LearnSpec(true, true, true, true, DEFAULT_MAX_PAUSE, Clock.systemUTC());
+
+    private final boolean retryAfter;
+    private final boolean rateLimitFields;
+    private final boolean legacyFields;
+    private final boolean slowDown;
+    private final Duration maxPause;
+    private final Clock clock;
+
+    private LearnSpec(
+            boolean retryAfter,
+            boolean rateLimitFields,
+            boolean legacyFields,
+            boolean slowDown,
+            Duration maxPause,
+            Clock clock) {
+        this.retryAfter = retryAfter;
+        this.rateLimitFields = rateLimitFields;
+        this.legacyFields = legacyFields;
+        this.slowDown = slowDown;
+        this.maxPause = maxPause;
+        this.clock = clock;
+    }
+
+    /** Whether {@code Retry-After} of a 429 or 503 is heeded. */
+    public LearnSpec retryAfter(boolean heeded) {
+        return new LearnSpec(heeded, rateLimitFields, legacyFields, slowDown, maxPause, clock);
+    }
+
+    /** Whether {@code RateLimit}, {@code RateLimit-Policy} and the fields of older drafts are heeded. */
+    public LearnSpec rateLimitFields(boolean heeded) {
+        return new LearnSpec(retryAfter, heeded, legacyFields, slowDown, maxPause, clock);
+    }
+
+    /**
+     * Whether {@code X-RateLimit-*} is heeded. A {@code Reset} of a thousand million or more is a time in seconds since 1970, of a
+     * million million or more in milliseconds; less is the number of seconds until then.
+     */
+    public LearnSpec legacyFields(boolean heeded) {
+        return new LearnSpec(retryAfter, rateLimitFields, heeded, slowDown, maxPause, clock);
+    }
+
+    /** Whether a key is slowed while something is left; if not, it is only paused when nothing is. */
+    public LearnSpec slowDown(boolean slowed) {
+        return new LearnSpec(retryAfter, rateLimitFields, legacyFields, slowed, maxPause, clock);
+    }
+
+    /**
+     * The longest pause; what is said to last longer counts for as long.
+     *
+     * @throws IllegalArgumentException if it is not positive, or above 366 days
+     */
+    public LearnSpec maxPause(Duration longest) {
+        Objects.requireNonNull(longest, "longest");
+        if (longest.isZero() || longest.isNegative() || longest.compareTo(LONGEST) > 0) {
+            throw new IllegalArgumentException("maxPause must be positive and at most 366 days, was " + longest);
+        }
+        return new LearnSpec(retryAfter, rateLimitFields, legacyFields, slowDown, longest, clock);
+    }
+
+    /** What time it is, for answers that name a date and do not say when they were made. */
+    public LearnSpec clock(Clock wall) {
+        Objects.requireNonNull(wall, "wall");
+        return new LearnSpec(retryAfter, rateLimitFields, legacyFields, slowDown, maxPause, wall);
+    }
+
+    boolean heedsRetryAfter() {
+        return retryAfter;
+    }
+
+    boolean heedsRateLimitFields() {
+        return rateLimitFields;
+    }
+
+    boolean heedsLegacyFields() {
+        return legacyFields;
+    }
+
+    boolean slowsDown() {
+        return slowDown;
+    }
+
+    Duration maxPause() {
+        return maxPause;
+    }
+
+    Clock clock() {
+        return clock;
+    }
+}

@@ -1,0 +1,59 @@
+package io.github.reactorratelimit.webflux.client;
+
+import io.github.reactorratelimit.RateLimiter;
+import java.time.Duration;
+import java.util.concurrent.atomic.LongAdder;
+import org.springframework.web.reactive.function.client.ClientResponse;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Passes on to the limiter what answers say. Never fails a call, and never makes it wait: a limiter in this process has the pause when
+ * the answer is passed on; one in Redis has been sent it, before anything that whoever reads the answer may ask.
+ */
+final class Learner {
+
+    private final RateLimiter limiter;
+    private final LearnSpec heeded;
+    private final Pacer pacer = new Pacer(Schedulers.parallel());
+
+    private final LongAdder pauses = new LongAdder();
+    private final LongAdder slowdowns = new LongAdder();
+    private final LongAdder malformed = new LongAdder();
+    private final LongAdder lost = new LongAdder();
+
+    Learner(RateLimiter limiter, LearnSpec heeded) {
+        this.limiter = limiter;
+        this.heeded = heeded;
+    }
+
+    Learned learned() {
+        return new Learned(pauses.sum(), slowdowns.sum(), malformed.sum(), lost.sum());
+    }
+
+    /** @param permits what the call cost */
+    void learn(String key, long permits, ClientResponse answer) {
+        ServerWord word = ServerWord.of(answer, heeded);
+        if (word.malformed()) {
+            malformed.increment();
+        }
+        if (word.pauseNanos() > 0) {
+            pauses.increment();
+            pause(key, word.pauseNanos());
+        } else if (heeded.slowsDown() && isBelowOurs(word, permits)) {
+            slowdowns.increment();
+            pause(key, pacer.pauseNanos(key, word.paceNanos(), word.paceForNanos()));
+        }
+    }
+
+    private boolean isBelowOurs(ServerWord word, long permits) {
+        return word.paceNanos() > permits * OwnPace.nanosPerPermit(limiter.policy());
+    }
+
+    private void pause(String key, long nanos) {
+        if (nanos > 0) {
+            Mono.defer(() -> limiter.pauseAtLeast(key, Duration.ofNanos(nanos)))
+                    .subscribe(done -> {}, notTaken -> lost.increment());
+        }
+    }
+}

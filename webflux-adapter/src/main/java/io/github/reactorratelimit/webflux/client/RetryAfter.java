@@ -1,0 +1,57 @@
+package io.github.reactorratelimit.webflux.client;
+
+import java.time.Clock;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The field {@code Retry-After}: seconds, or a date. */
+final class RetryAfter {
+
+    static final String FIELD = "Retry-After";
+
+    /** Seconds that fit into an integer of a structured field; enough for anything that is meant. */
+    private static final int MOST_DIGITS = 15;
+
+    private RetryAfter() {}
+
+    /**
+     * How long to wait; zero if the date has passed, empty if it is malformed.
+     *
+     * @param value of the field
+     * @param date of the answer, by the clock that made the value too; of no effect if it is malformed
+     */
+    static Optional<Duration> parse(String value, @Nullable String date, Clock clock) {
+        String text = value.trim();
+        Optional<Duration> seconds = digits(text).map(Duration::ofSeconds);
+        return seconds.isPresent() ? seconds : untilDate(text, date, clock);
+    }
+
+    private static Optional<Duration> untilDate(String text, @Nullable String date, Clock clock) {
+        Instant now = now(date, clock);
+        return HttpDates.parse(text, now).map(then -> then.isAfter(now) ? Duration.between(now, then) : Duration.ZERO);
+    }
+
+    /** The time of an answer, as it says itself: times in it are by the same clock. Else ours. */
+    static Instant now(@Nullable String date, Clock clock) {
+        Instant ours = clock.instant();
+        return date == null ? ours : HttpDates.parse(date.trim(), ours).orElse(ours);
+    }
+
+    /** A number without sign, of at most 15 digits. */
+    static Optional<Long> digits(String text) {
+        if (text.isEmpty() || text.length() > MOST_DIGITS) {
+            return Optional.empty();
+        }
+        long value = 0;
+        for (int i = 0; i < text.length(); i++) {
+            int digit = text.charAt(i) - '0';
+            if (digit < 0 || digit > 9) {
+                return Optional.empty();
+            }
+            value = 10 * value + digit;
+        }
+        return Optional.of(value);
+    }
+}
