@@ -46,6 +46,11 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
+    /** Whether it has not ended yet. */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
     /** What it printed, once it has ended well; fails if it does not end in time. */
     public List<String> await(Duration atMost) {
         try {

@@ -33,6 +33,11 @@ final class Capacity {
         workNanos = SECOND_NANOS / perSecond;
     }
 
+    /** Nothing lies before the server any more. */
+    void forget(long nowNanos) {
+        busyUntilNanos = nowNanos;
+    }
+
     /** Takes a call in; false if it is more than the server can bear. */
     boolean bears(long nowNanos) {
         busyUntilNanos = Math.max(busyUntilNanos, nowNanos);

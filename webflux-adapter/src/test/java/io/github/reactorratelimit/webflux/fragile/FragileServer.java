@@ -118,6 +118,14 @@ public final class FragileServer implements AutoCloseable {
         }
     }
 
+    /** Forgets what came, as if it had just started: whoever called it to warm up does not count. */
+    public void forget() {
+        synchronized (arrivals) {
+            arrivals.clear();
+            capacity.forget(System.nanoTime());
+        }
+    }
+
     /** Answers the next call so, whatever it can bear; several orders are carried out one call each. */
     public void answerNext(int status, String retryAfter) {
         ordered.add(new Answer(status, retryAfter, settings.latency().toNanos()));
