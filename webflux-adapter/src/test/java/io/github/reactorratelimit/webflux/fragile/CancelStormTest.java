@@ -150,6 +150,7 @@ class CancelStormTest {
         assertThat(scheduler.tasks()).as("timers").isPositive();
         cancelHalf(calls.subList(1, CALLS), random);
         int left = CALLS - 1 - (CALLS - 1) / 2;
+        assertThat(counting.waiting).as("who gives up leaves at once").hasValue(left);
         time.advanceTimeBy(INTERVAL.multipliedBy(CALLS));
         assertThat(departures)
                 .containsExactlyElementsOf(IntStream.rangeClosed(0, left)
@@ -160,6 +161,17 @@ class CancelStormTest {
         assertThat(counting.cancelled).hasValue((CALLS - 1) / 2);
         assertThat(server.arrived()).isEqualTo(left + 1);
         nothingIsLeft();
+    }
+
+    @Test
+    void whenAllHaveGivenUpNoTimerIsLeft() {
+        List<Disposable> calls = queueUp(CALLS);
+        assertThat(scheduler.tasks()).as("timers").isPositive();
+        Collections.shuffle(calls, new Random(Seeds.of("all give up")));
+        calls.forEach(Disposable::dispose);
+        assertThat(counting.waiting).hasValue(0);
+        assertThat(scheduler.tasks()).as("timers").isZero();
+        assertThat(scheduler.workers()).as("workers").isZero();
     }
 
     /** A call that gives up while it is under way takes its connection with it: others may fail of that, none may keep it. */

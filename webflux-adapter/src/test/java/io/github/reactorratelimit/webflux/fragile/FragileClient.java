@@ -115,7 +115,8 @@ final class FragileClient {
             long readNanos = System.nanoTime();
             return serverMicros()
                     .flatMap(before -> pause.then(serverMicros())
-                            .doOnNext(after -> lines.add("pause " + readNanos + " " + before + " " + after)))
+                            .doOnNext(after -> lines.add(
+                                    "pause " + readNanos + " " + before + " " + after + " " + System.nanoTime())))
                     .then();
         });
     }

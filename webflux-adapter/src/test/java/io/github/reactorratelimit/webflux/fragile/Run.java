@@ -34,8 +34,15 @@ final class Run {
         }
     }
 
-    /** A pause: when the answer was read that asked for it, and two times of Redis between which it began. */
-    record Pause(long readNanos, long beforeMicros, long afterMicros) {}
+    /**
+     * A pause.
+     *
+     * @param readNanos when the answer was read that asked for it
+     * @param beforeMicros a time of Redis before it began
+     * @param afterMicros a time of Redis after it began
+     * @param begunNanos it had begun by then
+     */
+    record Pause(long readNanos, long beforeMicros, long afterMicros, long begunNanos) {}
 
     /**
      * A caller was told that its turn would come too late.
@@ -46,7 +53,8 @@ final class Run {
      */
     record Told(String process, long nanos, long askedMicros, long toldMicros) {}
 
-    private static final long MICRO = 1_000;
+    /** Of a slot, which is told in whole microseconds, so much is not told. */
+    static final long MICRO = 1_000;
 
     final List<Made> calls = new ArrayList<>();
     final List<Pause> pauses = new ArrayList<>();
@@ -64,7 +72,7 @@ final class Run {
             case "call" ->
                 calls.add(
                         new Made(words[1], at(words, 2), at(words, 3), at(words, 4), at(words, 5), (int) at(words, 6)));
-            case "pause" -> pauses.add(new Pause(at(words, 1), at(words, 2), at(words, 3)));
+            case "pause" -> pauses.add(new Pause(at(words, 1), at(words, 2), at(words, 3), at(words, 4)));
             case "told" -> told.add(new Told(words[1], at(words, 2), at(words, 3), at(words, 4)));
             case "hung" -> hung += at(words, 1);
             default -> throw new IllegalArgumentException("what is '" + String.join(" ", words) + "'?");

@@ -27,7 +27,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * One of several processes reads a 429 that asks for a pause: all of them are silent until its end, and leave one after the other
  * then. One caller of each process has little patience: it is told at once that its turn would come too late when its
  * process learns of the pause, and when it asks again. The longest time until then is the propagation delay. It is measured, since no
- * machine promises any; that nobody leaves between it and the end of the pause is asserted.
+ * machine promises any; that nobody leaves between it and the end of the pause is asserted, and that nobody does who asks in the pause, whoever knew of
+ * it.
  */
 @ExtendWith(RedisExtension.class)
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
@@ -84,6 +85,7 @@ class SharedPauseTest {
                     LONG);
             Run run = run(plan, server, redis);
             assertThat(run.hung()).isZero();
+            SharedLimitTest.assertEachArrivalWasGranted(run);
             assertThat(run.pauses).hasSize(1);
             assertThat(run.calls)
                     .filteredOn(call -> call.status() != 200)
@@ -102,6 +104,10 @@ class SharedPauseTest {
         long jitter = run.jitterNanos();
         print(run, pause, delayNanos, jitter);
         long endMicros = pause.beforeMicros() + TimeUnit.NANOSECONDS.toMicros(PAUSE.toNanos());
+        assertThat(run.calls)
+                .as("asked in the pause and left before its end")
+                .filteredOn(call -> call.beganNanos() - pause.begunNanos() > 0 && call.slotMicros() < endMicros)
+                .isEmpty();
         assertThat(run.calls)
                 .as("left in the pause, after their process knew of it")
                 .filteredOn(call -> knew(told.get(call.process()), call) && call.slotMicros() < endMicros)
