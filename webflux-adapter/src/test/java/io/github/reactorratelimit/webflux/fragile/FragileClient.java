@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.redis.RedisStore;
 import io.github.reactorratelimit.webflux.client.RateLimitExchangeFilter;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,9 +55,10 @@ final class FragileClient {
     /** Arguments: a {@link ClientPlan}. */
     public static void main(String[] arguments) throws Exception {
         ClientPlan plan = ClientPlan.of(arguments);
-        RedisStore store = RedisStore.connect(plan.redis()).block(PATIENCE);
-        RedisClient client = RedisClient.create(plan.redis());
-        new FragileClient(plan, client.connect(), store.withDeadline(DEADLINE)).run();
+        RedisURI uri = RedisURI.create(plan.redis());
+        uri.setTimeout(PATIENCE);
+        RedisStore store = RedisStore.connect(uri).block(PATIENCE);
+        new FragileClient(plan, RedisClient.create(uri).connect(), store.withDeadline(DEADLINE)).run();
         System.exit(0);
     }
 

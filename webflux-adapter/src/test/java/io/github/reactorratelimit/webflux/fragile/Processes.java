@@ -22,6 +22,7 @@ final class Processes implements AutoCloseable {
         this.plan = plan;
         this.server = server;
         this.redis = redis;
+        redis.setTimeout(PATIENCE);
     }
 
     /** They have begun when this returns, and the server knows nothing of how they warmed up. */
