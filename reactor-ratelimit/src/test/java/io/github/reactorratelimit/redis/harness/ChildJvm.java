@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** A process of its own that runs a main class of the tests and reports by the lines it prints. */
-final class ChildJvm implements AutoCloseable {
+public final class ChildJvm implements AutoCloseable {
 
     /** Several of them share few processors: small heaps, few threads, quick to start. */
     private static final List<String> OPTIONS =
@@ -24,7 +24,7 @@ final class ChildJvm implements AutoCloseable {
         this.process = process;
     }
 
-    static ChildJvm start(Class<?> main, List<String> arguments) {
+    public static ChildJvm start(Class<?> main, List<String> arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(OPTIONS);
@@ -46,8 +46,13 @@ final class ChildJvm implements AutoCloseable {
         }
     }
 
+    /** Whether it has not ended yet. */
+    public boolean isAlive() {
+        return process.isAlive();
+    }
+
     /** What it printed, once it has ended well; fails if it does not end in time. */
-    List<String> await(Duration atMost) {
+    public List<String> await(Duration atMost) {
         try {
             if (!process.waitFor(atMost.toMillis(), TimeUnit.MILLISECONDS)) {
                 throw new AssertionError("process " + process.pid() + " did not end within " + atMost);
@@ -76,7 +81,7 @@ final class ChildJvm implements AutoCloseable {
     }
 
     /** Runs {@code count} processes side by side and returns what each printed. */
-    static List<List<String>> runAll(int count, Class<?> main, List<String> arguments, Duration atMost) {
+    public static List<List<String>> runAll(int count, Class<?> main, List<String> arguments, Duration atMost) {
         List<ChildJvm> children = new ArrayList<>();
         try {
             for (int i = 0; i < count; i++) {

@@ -16,12 +16,12 @@ import java.util.stream.Collectors;
  * Sweeps over sorted stamps of single permits, in microseconds, and finds the window that comes closest to the worst case
  * that the policy states. Knows only what the policy's documentation says, and nothing of its algorithm.
  */
-final class Sweep {
+public final class Sweep {
 
     private Sweep() {}
 
     /** The largest share of the stated worst case that was used: above 1 the policy is broken. */
-    static double used(RateLimitPolicy policy, long[] stamps) {
+    public static double used(RateLimitPolicy policy, long[] stamps) {
         if (policy instanceof CompositePolicy composite) {
             return composite.parts().stream()
                     .mapToDouble(part -> used(part, stamps))
