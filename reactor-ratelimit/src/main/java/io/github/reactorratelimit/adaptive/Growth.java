@@ -10,7 +10,7 @@ package io.github.reactorratelimit.adaptive;
  *   <li>beyond that point by 2 % with the first window, 4 % with the next, and so on up to 40 %: the downstream can bear more than it could.
  * </ul>
  *
- * <p>A probe costs about two refusals, so the climb lasts at least {@value #CALLS_PER_CLIMB} calls: they stay a small share at any rate.
+ * <p>A probe costs about two refusals, so the climb lasts {@value #CALLS_PER_CLIMB} calls if that takes no longer than ten seconds: they stay a small share.
  */
 final class Growth {
 
@@ -19,7 +19,7 @@ final class Growth {
     private static final double LAST_STEP = 0.4;
     private static final int CALLS_PER_CLIMB = 170;
     private static final long LEAST_CLIMB_NANOS = 4_000_000_000L;
-    private static final long LONGEST_CLIMB_NANOS = 60_000_000_000L;
+    private static final long LONGEST_CLIMB_NANOS = 10_000_000_000L;
 
     /** Nothing was refused yet. */
     private boolean atFirst = true;
