@@ -7,9 +7,11 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 
 import io.github.reactorratelimit.*;
+import io.github.reactorratelimit.adaptive.*;
 import io.github.reactorratelimit.hotkeys.HotKey;
 import io.github.reactorratelimit.hotkeys.HotKeys;
 import io.github.reactorratelimit.local.LocalStore;
+import io.github.reactorratelimit.micrometer.AdaptiveGauges;
 import io.github.reactorratelimit.micrometer.MicrometerRecorder;
 import io.github.reactorratelimit.operator.LimitSpec;
 import io.github.reactorratelimit.operator.RateLimitOperators;
@@ -26,6 +28,7 @@ import java.time.Duration;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -82,6 +85,7 @@ abstract class Prelude {
     static MeterRegistry registry;
     static RateLimitPolicy policy;
     static RateLimiter limiter;
+    static AdaptiveLimiter exchange;
     static RateLimiter perIp;
     static RateLimiter perUser;
     static RateLimiter global;

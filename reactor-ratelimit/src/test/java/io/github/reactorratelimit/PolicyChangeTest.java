@@ -167,6 +167,16 @@ class PolicyChangeTest {
     }
 
     @Test
+    void waitersOfALeakyBucketLeaveAtTheNewRateFromTheChangeOn() {
+        RateLimiter limiter = limiter(LeakyBucket.of(10, ofSeconds(1)).withQueue(100));
+        IntStream.range(0, 4).forEach(i -> wait(limiter, "w" + i, 1, ofHours(1)));
+        time.advanceTimeBy(ofMillis(100));
+        change(limiter, LeakyBucket.of(5, ofSeconds(1)).withQueue(100));
+        time.advanceTimeBy(ofSeconds(10));
+        assertThat(events).containsExactly("w0 left at 0", "w1 left at 100", "w2 left at 300", "w3 left at 500");
+    }
+
+    @Test
     void waitersWhoAskForMoreThanTheNewCapacityFail() {
         RateLimiter limiter = limiter(TokenBucket.of(10, ofSeconds(10)));
         now(limiter.tryAcquire("k", 10));

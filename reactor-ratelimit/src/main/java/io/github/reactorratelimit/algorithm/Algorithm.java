@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
+import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.List;
 
@@ -90,11 +91,15 @@ public interface Algorithm<S> {
         return state;
     }
 
-    /** What is spent at {@code now} under this policy, or under each part of it, debts included. */
+    /**
+     * What is spent at {@code now} under this policy, or under each part of it, debts included. A queue lets all or nothing pass, so what remains of it does not
+     * say how much that is.
+     */
     default List<Spending> spent(S state, long now) {
         long anyDebt = Long.MAX_VALUE / 4;
         long withDebts = chargeable(fresh(), now, anyDebt) - chargeable(state, now, anyDebt);
-        return List.of(new Spending(policy(), Math.max(withDebts, limit() - remaining(state, now))));
+        long gone = policy() instanceof LeakyBucket ? 0 : limit() - remaining(state, now);
+        return List.of(new Spending(policy(), Math.max(withDebts, gone)));
     }
 
     /** The state with what was spent under another policy at {@code at}, capped at what is there. */

@@ -1,0 +1,47 @@
+package io.github.reactorratelimit.adaptive;
+
+import io.github.reactorratelimit.RateLimitException;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
+
+/** Reads outcomes. What a limiter of ours denied never reached the downstream, so it is no word of it. */
+record Outcomes(Function<? super Throwable, CallOutcome> ofFailures, Function<? super Object, CallOutcome> ofValues) {
+
+    Outcomes {
+        Objects.requireNonNull(ofFailures, "outcome of failures");
+        Objects.requireNonNull(ofValues, "outcome of values");
+    }
+
+    static Outcomes defaults() {
+        return new Outcomes(
+                failure -> failure instanceof TimeoutException || failure instanceof IOException
+                        ? CallOutcome.OVERLOAD
+                        : CallOutcome.IGNORED,
+                value -> CallOutcome.SUCCESS);
+    }
+
+    CallOutcome ofFailure(Throwable failure, Context context) {
+        Throwable cause = Exceptions.unwrap(failure);
+        return cause instanceof RateLimitException ? CallOutcome.IGNORED : read(ofFailures, cause, context);
+    }
+
+    CallOutcome ofValue(Object value, Context context) {
+        return read(ofValues, value, context);
+    }
+
+    /** Who only watches does not spoil the call. */
+    private static <V> CallOutcome read(Function<? super V, CallOutcome> outcomes, V of, Context context) {
+        try {
+            return Objects.requireNonNull(outcomes.apply(of), "the outcome that was given");
+        } catch (Throwable failure) {
+            Exceptions.throwIfFatal(failure);
+            Operators.onErrorDropped(failure, context);
+            return CallOutcome.IGNORED;
+        }
+    }
+}

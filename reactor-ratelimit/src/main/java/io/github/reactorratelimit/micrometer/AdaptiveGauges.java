@@ -1,0 +1,76 @@
+package io.github.reactorratelimit.micrometer;
+
+import io.github.reactorratelimit.adaptive.AdaptiveLimiter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Shows an {@link AdaptiveLimiter} in a Micrometer registry, under its name as the tag {@code limiter}. The registry holds on to the limiter. Decisions and
+ * waits of it are counted by a {@link MicrometerRecorder}.
+ */
+public final class AdaptiveGauges {
+
+    /** A gauge: permits per period, or calls in flight, that are allowed now. */
+    public static final String LIMIT = "ratelimit.adaptive.limit";
+
+    /** A gauge of calls that were sent and have not ended. */
+    public static final String IN_FLIGHT = "ratelimit.adaptive.in.flight";
+
+    /** A gauge of seconds: the latency of calls to an idle downstream; NaN while nothing is known. */
+    public static final String BASELINE_LATENCY = "ratelimit.adaptive.latency.baseline";
+
+    /** A gauge of seconds since the last sign of overload; NaN if there was none. */
+    public static final String SINCE_OVERLOAD = "ratelimit.adaptive.since.overload";
+
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private AdaptiveGauges() {}
+
+    /** Registers the gauges of a limiter. Of two limiters of one name in one registry the first is shown. */
+    public static void register(MeterRegistry registry, AdaptiveLimiter limiter) {
+        Objects.requireNonNull(registry, "registry");
+        Objects.requireNonNull(limiter, "limiter");
+        gauge(registry, limiter, LIMIT, "Permits per period, or calls in flight, that are allowed now", null, shown ->
+                (double) shown.currentLimit());
+        gauge(registry, limiter, IN_FLIGHT, "Calls that were sent and have not ended", null, shown ->
+                (double) shown.inFlight());
+        gauge(
+                registry,
+                limiter,
+                BASELINE_LATENCY,
+                "Latency of calls to an idle downstream",
+                "seconds",
+                shown -> seconds(shown.baselineLatency()));
+        gauge(
+                registry,
+                limiter,
+                SINCE_OVERLOAD,
+                "Time since the last sign of overload",
+                "seconds",
+                shown -> seconds(shown.sinceLastOverload()));
+    }
+
+    private static void gauge(
+            MeterRegistry registry,
+            AdaptiveLimiter limiter,
+            String name,
+            String description,
+            @Nullable String unit,
+            ToDoubleFunction<AdaptiveLimiter> value) {
+        Gauge.builder(name, limiter, value)
+                .description(description)
+                .baseUnit(unit)
+                .tag(RateLimitMeter.Tag.LIMITER.key(), limiter.name())
+                .strongReference(true)
+                .register(registry);
+    }
+
+    private static double seconds(Optional<Duration> duration) {
+        return duration.isPresent() ? duration.get().toNanos() / NANOS_PER_SECOND : Double.NaN;
+    }
+}

@@ -1,0 +1,235 @@
+package io.github.reactorratelimit.adaptive;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What the control makes of recorded calls: no clock, no threads. Times have an odd and negative origin. */
+class ControlTest {
+
+    private static final long ORIGIN = -7_000_000_007L;
+    private static final long MILLI = 1_000_000;
+
+    private long now = ORIGIN;
+
+    private Control control(AdaptivePolicy policy) {
+        return new Control(policy, now);
+    }
+
+    /** Calls one after the other, evenly spaced over the time, each back after {@code latency}. */
+    private void calls(Control control, int calls, Duration over, Duration latency, CallOutcome outcome) {
+        long gap = over.toNanos() / calls;
+        for (int i = 0; i < calls; i++) {
+            long started = now;
+            control.started();
+            now += gap;
+            control.cameBack(now - Math.min(now - started, latency.toNanos()), now, outcome);
+            control.gone();
+        }
+    }
+
+    /** A second in which the limit is used up and nothing is wrong. */
+    private void goodSecond(Control control) {
+        calls(control, (int) control.limit(), ofSeconds(1), ofMillis(5), CallOutcome.SUCCESS);
+    }
+
+    private void refusal(Control control, long startedNanos) {
+        control.started();
+        control.cameBack(startedNanos, now, CallOutcome.OVERLOAD);
+        control.gone();
+    }
+
+    private static AdaptiveRate perSecond(long initial) {
+        return AdaptiveRate.aimd(5, 500, ofSeconds(1))
+                .withInitial(initial)
+                .withAdaptation(Adaptation.aimd().withToleratedOverload(0));
+    }
+
+    @Test
+    void limitDoublesWithEachWindowUntilSomethingIsRefused() {
+        Control control = control(perSecond(20));
+        calls(control, 10, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(40);
+        calls(control, 20, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(80);
+    }
+
+    @Test
+    void windowsAreNotCutShort() {
+        Control control = control(perSecond(20));
+        calls(control, 10, ofMillis(499), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).as("too early").isEqualTo(20);
+
+        Control few = control(perSecond(20));
+        calls(few, 9, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(few.limit()).as("too few").isEqualTo(20);
+    }
+
+    @Test
+    void limitThatIsNotUsedUpDoesNotGrow() {
+        Control control = control(perSecond(100));
+        for (int i = 0; i < 60; i++) {
+            calls(control, 50, ofSeconds(1), ofMillis(5), CallOutcome.SUCCESS);
+        }
+        assertThat(control.limit()).isEqualTo(100);
+    }
+
+    @Test
+    void concurrencyThatIsNotUsedUpDoesNotGrow() {
+        Control control = control(AdaptiveConcurrency.aimd(1, 500).withInitial(10));
+        calls(control, 100, ofSeconds(10), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(10);
+        for (int i = 0; i < 8; i++) {
+            control.started();
+        }
+        calls(control, 100, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(20);
+    }
+
+    @Test
+    void firstRefusalCostsATenthAndCallsSentBeforeItCostNothingMore() {
+        Control control = control(perSecond(100));
+        long before = now;
+        now += 10 * MILLI;
+        refusal(control, before);
+        assertThat(control.limit()).isEqualTo(90);
+        for (int i = 0; i < 100; i++) {
+            now += 20 * MILLI;
+            refusal(control, before);
+        }
+        assertThat(control.limit()).isEqualTo(90);
+    }
+
+    @Test
+    void refusalsThatGoOnLowerTheLimitByHalfAtMostUntilWhatIsServed() {
+        Control control = control(perSecond(100));
+        for (int i = 0; i < 50; i++) {
+            calls(control, 1, ofMillis(100), ofMillis(5), CallOutcome.SUCCESS);
+            calls(control, 4, ofMillis(100), ofMillis(5), CallOutcome.OVERLOAD);
+            assertThat(control.limit()).isBetween(5L, 100L);
+        }
+        assertThat(control.limit()).as("5 per second were served").isBetween(5L, 6L);
+    }
+
+    @Test
+    void refusalsThatCeaseAreOneOverload() {
+        Control control = control(perSecond(100));
+        now += 10 * MILLI;
+        refusal(control, now);
+        calls(control, 5, ofMillis(50), ofMillis(5), CallOutcome.OVERLOAD);
+        calls(control, 95, ofMillis(950), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(90);
+    }
+
+    @Test
+    void limitStaysBetweenFloorAndCeiling() {
+        Control control = control(AdaptiveRate.aimd(5, 50, ofSeconds(1)));
+        for (int i = 0; i < 20; i++) {
+            goodSecond(control);
+        }
+        assertThat(control.limit()).isEqualTo(50);
+        calls(control, 1_000, ofSeconds(60), ofMillis(5), CallOutcome.OVERLOAD);
+        assertThat(control.limit()).isEqualTo(5);
+    }
+
+    @Test
+    void growthIsSlowNearTheLastOverloadAndFastBeyond() {
+        Control control = control(perSecond(100));
+        now += 10 * MILLI;
+        refusal(control, now);
+        goodSecond(control);
+        goodSecond(control);
+        goodSecond(control);
+        assertThat(control.limit()).as("after 3 s, near 100").isBetween(98L, 99L);
+        for (int i = 0; i < 6; i++) {
+            goodSecond(control);
+        }
+        assertThat(control.limit()).as("after 9 s").isGreaterThan(150);
+    }
+
+    @Test
+    void failuresThatSayNothingChangeNothing() {
+        Control control = control(perSecond(20));
+        calls(control, 1_000, ofSeconds(10), ofMillis(5), CallOutcome.IGNORED);
+        assertThat(control.limit()).isEqualTo(20);
+        assertThat(control.lastOverloadNanos()).isEmpty();
+    }
+
+    @Test
+    void cancelledCallsAreGoneAndSayNothing() {
+        Control control = control(perSecond(20));
+        for (int i = 0; i < 1_000; i++) {
+            control.started();
+            now += 10 * MILLI;
+            control.gone();
+        }
+        assertThat(control.limit()).isEqualTo(20);
+        assertThat(control.inFlight()).isZero();
+        assertThat(control.baselineNanos()).isEmpty();
+    }
+
+    @Test
+    void shareOfFailuresThatIsToleratedLowersNothing() {
+        AdaptiveRate policy = perSecond(100).withAdaptation(Adaptation.aimd().withToleratedOverload(0.02));
+        Control control = control(policy);
+        calls(control, 40, ofSeconds(1), ofMillis(5), CallOutcome.SUCCESS);
+        calls(control, 40, ofSeconds(1), ofMillis(5), CallOutcome.SUCCESS);
+        for (int i = 0; i < 100; i++) {
+            refusal(control, now);
+            calls(control, 99, ofSeconds(3), ofMillis(5), CallOutcome.SUCCESS);
+        }
+        assertThat(control.limit()).isEqualTo(100);
+        assertThat(control.lastOverloadNanos()).isPresent();
+    }
+
+    @Test
+    void slowCallsLowerTheLimitOnlyIfItIsSaidWhatIsSlow() {
+        Adaptation slow = Adaptation.aimd().withSlowCalls(ofMillis(100));
+        Control told = control(perSecond(100).withAdaptation(slow));
+        Control untold = control(perSecond(100));
+        calls(told, 50, ofSeconds(50), ofMillis(101), CallOutcome.SUCCESS);
+        calls(untold, 50, ofSeconds(50), ofMillis(101), CallOutcome.SUCCESS);
+        assertThat(told.limit()).isLessThan(60);
+        assertThat(untold.limit()).isEqualTo(100);
+    }
+
+    @Test
+    void latencyFarAboveItsBaselineLowersTheLimit() {
+        Control control = control(AdaptiveRate.gradient(5, 500, ofSeconds(1)).withInitial(100));
+        calls(control, 50, ofSeconds(1), ofMillis(10), CallOutcome.SUCCESS);
+        assertThat(control.baselineNanos()).hasValue(10 * MILLI);
+        calls(control, 60, ofSeconds(1), ofMillis(14), CallOutcome.SUCCESS);
+        assertThat(control.limit()).as("within what is tolerated").isEqualTo(100);
+        calls(control, 30, ofSeconds(3), ofMillis(100), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isLessThan(60);
+    }
+
+    @Test
+    void latencyThatStaysWhateverIsSentBecomesTheBaseline() {
+        Control control = control(AdaptiveRate.gradient(5, 500, ofSeconds(1)).withInitial(100));
+        calls(control, 50, ofSeconds(1), ofMillis(10), CallOutcome.SUCCESS);
+        for (int i = 0; i < 20; i++) {
+            calls(control, 20, ofSeconds(1), ofMillis(40), CallOutcome.SUCCESS);
+        }
+        assertThat(control.baselineNanos()).hasValue(40 * MILLI);
+    }
+
+    @Test
+    void baselineOfLongAgoIsForgotten() {
+        Baseline baseline = new Baseline(ofSeconds(60).toNanos(), now);
+        assertThat(baseline.nanos()).isEmpty();
+        baseline.saw(10 * MILLI, now);
+        now += ofSeconds(31).toNanos();
+        baseline.saw(30 * MILLI, now);
+        assertThat(baseline.nanos()).hasValue(10 * MILLI);
+        now += ofSeconds(31).toNanos();
+        baseline.saw(40 * MILLI, now);
+        assertThat(baseline.nanos()).hasValue(30 * MILLI);
+        now += ofSeconds(120).toNanos();
+        baseline.saw(50 * MILLI, now);
+        assertThat(baseline.nanos()).hasValue(50 * MILLI);
+    }
+}
