@@ -11,30 +11,40 @@ import reactor.core.publisher.Mono;
  * What the line has asked its limiter for and not been told yet. All of it is on the same {@link Terms}, those of the call
  * that is next: so whichever is granted first fits whoever is next then.
  *
- * <p>Where everybody asks for the same, several are under way, up to the window: permits come one after the other although each
- * takes a round trip, or a thread, to be heard of. Where they do not, only one is: a second one would be for the
- * second in turn, who may not be that any more. When the terms change, what was asked for is withdrawn, and the window opens again by one
- * with each grant: what is withdrawn was paid for by as many grants.
+ * <p>Where everybody asks for the same, several are under way: permits come one after the other although each takes a round trip, or a
+ * thread, to be heard of. No more than were granted lately in the time that may be asked ahead, and one: what is asked for ahead may be
+ * booked ahead, and keeps others away. Where they do not ask for the same only one is: a second one would be for the second in turn, who
+ * may not be that any more. The window is looked at once in that time and doubles at most, so that a burst does not widen
+ * it, and what is withdrawn when the terms change is seldom much.
  *
  * <p>Owned by the line's drain loop.
  */
 final class Asks {
 
+    private static final int MIN_WINDOW = 2;
+    private static final int MAX_WINDOW = 256;
     private static final Duration HOWEVER_LONG = Duration.ofNanos(Long.MAX_VALUE);
 
     private final RateLimiter limiter;
     private final String key;
     private final Ask.Listener listener;
-    private final int window;
+    private final long aheadNanos;
     private final Deque<Ask> underWay = new ArrayDeque<>();
-    private int opening;
 
-    Asks(RateLimiter limiter, String key, int window, Ask.Listener listener) {
+    /** How many may be under way. */
+    private int window = MIN_WINDOW;
+
+    /** Grants since the window was looked at. */
+    private long granted;
+
+    private long since;
+
+    Asks(RateLimiter limiter, String key, Duration ahead, long now, Ask.Listener listener) {
         this.limiter = limiter;
         this.key = key;
-        this.window = window;
+        this.aheadNanos = ahead.toNanos();
+        this.since = now;
         this.listener = listener;
-        this.opening = window;
     }
 
     boolean isEmpty() {
@@ -46,13 +56,20 @@ final class Asks {
         underWay.remove(ask);
     }
 
-    void granted() {
-        opening = Math.min(window, opening + 1);
+    void granted(long now) {
+        granted++;
+        long elapsed = now - since;
+        if (elapsed >= aheadNanos) {
+            long inThatTime = (granted * aheadNanos + elapsed - 1) / elapsed;
+            window = (int) Math.min(MAX_WINDOW, Math.min(2L * window, inThatTime + 1));
+            granted = 0;
+            since = now;
+        }
     }
 
     /** The limiter's own line is full: then the others must do for a while. */
     void denied() {
-        opening = Math.max(1, underWay.size());
+        window = Math.max(1, underWay.size());
     }
 
     /** Asks for these terms as often as makes sense for so many calls, and for nothing else. */
@@ -61,9 +78,9 @@ final class Asks {
             withdrawDownTo(0);
         }
         if (!uniform) {
-            opening = 1;
+            window = 1;
         }
-        int wanted = Math.min(calls, Math.min(opening, roomFor(terms)));
+        int wanted = Math.min(calls, Math.min(window, roomFor(terms)));
         withdrawDownTo(wanted);
         while (underWay.size() < wanted) {
             ask(terms);

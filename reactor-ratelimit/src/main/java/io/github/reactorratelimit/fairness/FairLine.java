@@ -81,12 +81,18 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     private record Answer(Ask ask, Object outcome) {}
 
-    FairLine(RateLimiter limiter, String key, FairQueue queue, int window, Scheduler scheduler, Scheduler callbacks) {
+    FairLine(
+            RateLimiter limiter,
+            String key,
+            FairQueue queue,
+            Duration ahead,
+            Scheduler scheduler,
+            Scheduler callbacks) {
         this.limiter = limiter;
         this.scheduler = scheduler;
         this.queue = queue;
         this.deliveries = new Deliveries(callbacks);
-        this.asks = new Asks(limiter, key, window, this);
+        this.asks = new Asks(limiter, key, ahead, now(), this);
         this.alarm = new Alarm(scheduler, this::poke);
     }
 
@@ -243,7 +249,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
                 tell(call, failure);
             }
         } else {
-            asks.granted();
+            asks.granted(now);
             grant(terms, outcome);
         }
     }

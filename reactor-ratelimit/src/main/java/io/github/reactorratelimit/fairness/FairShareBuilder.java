@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.fairness;
 
 import io.github.reactorratelimit.RateLimiter;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -26,9 +27,10 @@ public final class FairShareBuilder {
     /** As {@link #maxQueuedPerTenant}, unless given. */
     public static final int DEFAULT_MAX_QUEUED_PER_TENANT = 1_000;
 
-    /** As {@link #window}, unless given. */
-    public static final int DEFAULT_WINDOW = 32;
+    /** As {@link #askAhead}, unless given. */
+    public static final Duration DEFAULT_ASK_AHEAD = Duration.ofMillis(20);
 
+    private static final Duration MAX_AHEAD = Duration.ofSeconds(1);
     private static final long MAX_WEIGHT = 1_000_000;
     private static final int MAX_ONE_IN = 1_000;
 
@@ -40,7 +42,7 @@ public final class FairShareBuilder {
     private int oneIn = DEFAULT_ONE_IN;
     private int maxQueuedPerClass = DEFAULT_MAX_QUEUED_PER_CLASS;
     private int maxQueuedPerTenant = DEFAULT_MAX_QUEUED_PER_TENANT;
-    private int window = DEFAULT_WINDOW;
+    private Duration ahead = DEFAULT_ASK_AHEAD;
     private @Nullable Scheduler scheduler;
 
     FairShareBuilder(RateLimiter limiter, String key) {
@@ -119,12 +121,17 @@ public final class FairShareBuilder {
     }
 
     /**
-     * Requests that are under way at the limiter at a time, {@value #DEFAULT_WINDOW} unless given, while all who wait ask for the same number of permits;
-     * otherwise it is one. More than the permits that come in one round trip gain nothing. Instances that share a limiter in Redis and
-     * are all overloaded get permits in proportion to their windows.
+     * How far ahead permits are asked for while all who wait ask for the same number: as many requests are under way at the limiter as were granted
+     * lately in this time, and one more. 20 ms unless given. It should be longer than a round trip to the store, or the rate is not kept; in Redis what is asked for ahead is
+     * booked ahead, and instances that have little to ask for wait behind it.
+     *
+     * @throws IllegalArgumentException if it is not positive, or longer than a second
      */
-    public FairShareBuilder window(int requests) {
-        this.window = positive("requests", requests);
+    public FairShareBuilder askAhead(Duration time) {
+        if (Objects.requireNonNull(time, "time").isNegative() || time.isZero() || time.compareTo(MAX_AHEAD) > 0) {
+            throw new IllegalArgumentException("time must be positive and at most a second, was " + time);
+        }
+        this.ahead = time;
         return this;
     }
 
@@ -158,7 +165,7 @@ public final class FairShareBuilder {
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         FairQueue queue = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
-        FairLine line = new FairLine(limiter, key, queue, window, clock, callbacks);
+        FairLine line = new FairLine(limiter, key, queue, ahead, clock, callbacks);
         Map<String, Long> given = Map.copyOf(weights);
         ToLongFunction<String> others = otherWeights;
         return new FairShare(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -17,7 +18,7 @@ class FairClassTest {
             RateLimiter.of(TokenBucket.perSecond(1)),
             "k",
             new FairQueue(1, 10, 1, 1),
-            1,
+            Duration.ofMillis(1),
             Schedulers.immediate(),
             Schedulers.immediate());
     private long sequence;

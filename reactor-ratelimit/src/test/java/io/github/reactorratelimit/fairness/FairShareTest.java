@@ -428,7 +428,7 @@ class FairShareTest {
         assertThatThrownBy(() -> builder.lowerClassesGetOneIn(1)).hasMessageContaining("between 2");
         assertThatThrownBy(() -> builder.maxQueuedPerClass(0)).hasMessageContaining("positive");
         assertThatThrownBy(() -> builder.maxQueuedPerTenant(0)).hasMessageContaining("positive");
-        assertThatThrownBy(() -> builder.window(0)).hasMessageContaining("positive");
+        assertThatThrownBy(() -> builder.askAhead(Duration.ZERO)).hasMessageContaining("positive");
         assertThatThrownBy(() ->
                         builder.classes("a", "b", "c").lowerClassesGetOneIn(3).build())
                 .hasMessageContaining("lowerClassesGetOneIn(4)");

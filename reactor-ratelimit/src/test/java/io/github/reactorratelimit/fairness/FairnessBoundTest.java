@@ -17,7 +17,7 @@ import reactor.core.Disposable;
 /** Random tenants, weights, costs and cancels against what is promised on paper. */
 class FairnessBoundTest {
 
-    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 200 : 10;
+    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 200 : 4;
     private static final String CLASS = FairShareBuilder.DEFAULT_CLASS;
 
     /** What the paper knows of a tenant. */
