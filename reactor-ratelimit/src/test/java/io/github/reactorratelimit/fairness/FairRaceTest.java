@@ -145,8 +145,8 @@ class FairRaceTest {
                     () -> share.limiter("interactive")
                             .acquireLease("b", second, NO_LIMIT)
                             .subscribe(late));
-            release(early, late);
-            release(late, early);
+            release(early, first, late, second);
+            release(early, first, late, second);
             assertThat(early.get()).as("round %d", round).isNull();
             assertThat(late.get()).as("round %d", round).isNull();
             assertThat(share.queued()).isZero();
@@ -156,14 +156,13 @@ class FairRaceTest {
         }
     }
 
-    /** One of them has its lease, or both: if only the other, that is released first. */
-    private static void release(Receiver<Lease> one, Receiver<Lease> other) {
-        Receiver<Lease> holder = one.get() == null ? other : one;
-        Lease lease = holder.getAndSet(null);
-        if (lease != null) {
-            assertThat(lease.decision().allowed()).isTrue();
-            lease.release().block();
-        }
+    /** Releases one of the two leases; the other may come only then. */
+    private static void release(Receiver<Lease> early, long first, Receiver<Lease> late, long second) {
+        boolean isEarly = early.get() != null;
+        Lease lease = (isEarly ? early : late).getAndSet(null);
+        assertThat(lease).isNotNull();
+        assertThat(lease.decision().permits()).isEqualTo(isEarly ? first : second);
+        lease.release().block();
     }
 
     @Test

@@ -333,6 +333,35 @@ class FairShareTest {
         assertThat(world.limiter.peek(World.KEY).block().remaining()).isEqualTo(1);
     }
 
+    /** Subscribers are told in the midst of granting here: an urgent call for two comes while one for one is being granted. */
+    @Test
+    void grantIsNeverGivenToACallThatAskedForAnotherNumber() {
+        RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(4))
+                .scheduler(Schedulers.immediate())
+                .build();
+        FairShare share = FairShare.over(limiter, "k")
+                .classes("interactive", "batch")
+                .scheduler(Schedulers.immediate())
+                .build();
+        Lease held = limiter.acquireLease("k", 4, Duration.ZERO).block();
+        List<Long> batch = new ArrayList<>();
+        List<Long> urgent = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            share.limiter("batch").acquireLease("b", 1, World.HOWEVER_LONG).subscribe(lease -> {
+                batch.add(lease.decision().permits());
+                if (batch.size() == 1) {
+                    share.limiter("interactive")
+                            .acquireLease("u", 2, World.HOWEVER_LONG)
+                            .subscribe(two -> urgent.add(two.decision().permits()));
+                }
+            });
+        }
+        held.release().block();
+        assertThat(urgent).containsExactly(2L);
+        assertThat(batch).containsExactly(1L, 1L);
+        assertThat(limiter.peek("k").block().remaining()).isZero();
+    }
+
     @Test
     void reservationsWaitInTheSameLine() {
         World world =
