@@ -8,6 +8,7 @@ import static java.time.Duration.ofSeconds;
 
 import io.github.reactorratelimit.*;
 import io.github.reactorratelimit.adaptive.*;
+import io.github.reactorratelimit.fairness.FairShare;
 import io.github.reactorratelimit.hotkeys.HotKey;
 import io.github.reactorratelimit.hotkeys.HotKeys;
 import io.github.reactorratelimit.local.LocalStore;
@@ -23,6 +24,7 @@ import io.github.reactorratelimit.sketch.SketchStore;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.ZoneId;

@@ -39,6 +39,7 @@ class ImportsTest {
             Map.entry("replay", Set.of("", "algorithm")),
             Map.entry("retry", Set.of("")),
             Map.entry("adaptive", Set.of("", "operator")),
+            Map.entry("fairness", Set.of("", "waiting")),
             Map.entry("micrometer", Set.of("", "adaptive"))));
 
     /** What each package may use from outside, beside the JDK and JSpecify. */
@@ -53,6 +54,7 @@ class ImportsTest {
             Map.entry("redis", Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core..")),
             Map.entry("retry", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("adaptive", Set.of("reactor..", "org.reactivestreams..")),
+            Map.entry("fairness", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("micrometer", Set.of("io.micrometer.core..")));
 
     /** Packages in which users are at home. */
@@ -75,6 +77,7 @@ class ImportsTest {
                             "AdaptivePolicy",
                             "AdaptiveRate",
                             "CallOutcome")),
+            Map.entry("fairness", Set.of("FairShare", "FairShareBuilder")),
             // Internal: the stores and what watches keys stand on these.
             Map.entry("hashing", Set.of("KeyedHash", "LateHash")),
             Map.entry("micrometer", Set.of("MicrometerRecorder", "RateLimitMeter", "AdaptiveGauges")),

@@ -1,0 +1,147 @@
+package io.github.reactorratelimit.fairness;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Reservation;
+import io.github.reactorratelimit.Verdict;
+import java.time.Duration;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/** A class of a {@link FairShare} as a limiter: its keys are the tenants, and all of them share one key of the limiter behind it. */
+final class ClassLimiter implements RateLimiter {
+
+    private static final Duration HOWEVER_LONG = Duration.ofNanos(Long.MAX_VALUE);
+
+    private final FairShare share;
+    private final FairShare.ToRank ranks;
+    private final RateLimiter limiter;
+    private final String key;
+
+    ClassLimiter(FairShare share, FairShare.ToRank ranks) {
+        this.share = share;
+        this.ranks = ranks;
+        this.limiter = share.limiter();
+        this.key = share.key();
+    }
+
+    @Override
+    public Mono<Decision> tryAcquire(String tenant, long permits) {
+        return acquire(tenant, permits, Duration.ZERO);
+    }
+
+    @Override
+    public boolean tryAcquireNow(String tenant, long permits) {
+        FairShare.checkTenant(tenant);
+        FairShare.checkPermits(permits);
+        return isFree() && limiter.tryAcquireNow(key, permits);
+    }
+
+    @Override
+    public Verdict decideNow(String tenant, long permits) {
+        FairShare.checkTenant(tenant);
+        FairShare.checkPermits(permits);
+        return isFree() ? limiter.decideNow(key, permits) : Verdict.UNKNOWN;
+    }
+
+    private boolean isFree() {
+        return share.line().isEmpty() && !share.isDisposed();
+    }
+
+    @Override
+    public Mono<Decision> acquire(String tenant, long permits, Duration maxWait) {
+        if (limiter.policy() instanceof ConcurrencyLimit) {
+            throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
+                    + " limitRate operator instead of acquire");
+        }
+        return share.await(tenant, ranks, new Terms(Kind.SPENT, permits), maxWait)
+                .cast(Decision.class);
+    }
+
+    @Override
+    public Mono<Lease> acquireLease(String tenant, long permits, Duration maxWait) {
+        if (!(limiter.policy() instanceof ConcurrencyLimit)) {
+            throw new IllegalStateException("acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
+                    + " use acquire(…) with " + limiter.policy());
+        }
+        return share.await(tenant, ranks, new Terms(Kind.LEASED, permits), maxWait)
+                .cast(Lease.class);
+    }
+
+    @Override
+    public Mono<Reservation> reserve(String tenant, long estimate, Duration maxWait) {
+        if (!limiter.policy().settles()) {
+            throw new IllegalStateException("what " + limiter.policy() + " gave out cannot be settled");
+        }
+        return share.await(tenant, ranks, new Terms(Kind.RESERVED, estimate), maxWait)
+                .cast(Reservation.class);
+    }
+
+    @Override
+    public <T> Flux<T> use(String tenant, long permits, Publisher<T> work) {
+        if (limiter.policy() instanceof ConcurrencyLimit) {
+            return Flux.usingWhen(acquireLease(tenant, permits, HOWEVER_LONG), lease -> work, Lease::release);
+        }
+        return acquire(tenant, permits)
+                .flatMapMany(
+                        decision -> decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision)));
+    }
+
+    @Override
+    public Mono<Decision> peek(String tenant, long permits) {
+        FairShare.checkTenant(tenant);
+        return limiter.peek(key, FairShare.checkPermits(permits));
+    }
+
+    @Override
+    public Mono<Void> reset(String tenant) {
+        FairShare.checkTenant(tenant);
+        return limiter.reset(key);
+    }
+
+    @Override
+    public Mono<Void> refund(Decision decision) {
+        return limiter.refund(decision);
+    }
+
+    @Override
+    public Mono<Void> pause(String tenant, Duration duration) {
+        FairShare.checkTenant(tenant);
+        return limiter.pause(key, duration);
+    }
+
+    @Override
+    public RateLimitPolicy policy() {
+        return limiter.policy();
+    }
+
+    @Override
+    public Mono<Void> changePolicy(RateLimitPolicy policy) {
+        return limiter.changePolicy(policy);
+    }
+
+    @Override
+    public String name() {
+        return limiter.name();
+    }
+
+    @Override
+    public Mono<Void> close() {
+        return share.close();
+    }
+
+    @Override
+    public boolean isDisposed() {
+        return share.isDisposed();
+    }
+
+    @Override
+    public String toString() {
+        return "a class of " + share;
+    }
+}

@@ -1,0 +1,133 @@
+package io.github.reactorratelimit.fairness;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calls of one class, fairly shared between its tenants: self-clocked fair queueing. Each tenant's first call has a virtual
+ * finish; the least of them goes next, and virtual time is then what that finish was. A tenant that comes begins now, in virtual time. So
+ *
+ * <ul>
+ *   <li>two tenants that both wait are never further apart than one call each: in any stretch of time, what each got by its weight
+ *       differs by at most the largest call of the one by its weight and the largest call of the other by its weight;
+ *   <li>whoever was away has saved nothing, because it begins now; and owes nothing, because what it was served for ended by now. So a tenant
+ *       without calls needs no state, and has none;
+ *   <li>a call can be overtaken only by calls that end before it does: each of them moves virtual time towards its end.
+ * </ul>
+ *
+ * <p>Virtual time never runs backwards, and lies between where each tenant's first call begins and where its largest would end. Owned by
+ * the line's drain loop, but for the size.
+ */
+final class FairClass {
+
+    /** Far below overflow: one call adds at most 2^60. */
+    private static final long REBASE_ABOVE = 1L << 60;
+
+    private final Map<String, TenantLine> tenants = new HashMap<>();
+
+    /** By virtual finish of the first call. */
+    private final TreeSet<TenantLine> inOrder =
+            new TreeSet<>(Comparator.comparingLong(TenantLine::finish).thenComparingLong(TenantLine::sequence));
+
+    private long virtualNow;
+
+    /** Written by the owner, read by all. */
+    private volatile int size;
+
+    int size() {
+        return size;
+    }
+
+    int sizeOf(String tenant) {
+        TenantLine line = tenants.get(tenant);
+        return line == null ? 0 : line.size();
+    }
+
+    /** Tenants that have calls; nothing is kept of others. */
+    int tenants() {
+        return tenants.size();
+    }
+
+    @Nullable
+    FairCall first() {
+        return inOrder.isEmpty() ? null : inOrder.first().first;
+    }
+
+    /** The one that goes first of those that are the first of their tenant and ask for this. */
+    @Nullable
+    FairCall firstOf(Terms terms) {
+        for (TenantLine line : inOrder) {
+            if (line.first != null && line.first.terms.equals(terms)) {
+                return line.first;
+            }
+        }
+        return null;
+    }
+
+    void add(FairCall call) {
+        TenantLine line = tenants.computeIfAbsent(call.tenant, name -> new TenantLine(name, virtualNow));
+        line.add(call);
+        if (line.first == call) {
+            inOrder.add(line);
+        }
+        resize(size + 1);
+    }
+
+    void remove(FairCall call) {
+        TenantLine line = tenants.get(call.tenant);
+        if (line != null) {
+            boolean wasFirst = line.first == call;
+            if (wasFirst) {
+                inOrder.remove(line);
+            }
+            line.remove(call);
+            if (wasFirst) {
+                replace(line);
+            }
+            resize(size - 1);
+        }
+    }
+
+    /** The call, the first of its tenant, had what it asked for. */
+    void served(FairCall call) {
+        TenantLine line = tenants.get(call.tenant);
+        if (line != null && line.first == call) {
+            inOrder.remove(line);
+            long ended = line.finish();
+            line.served();
+            replace(line);
+            // One that was served ahead of its time must not push virtual time past those who wait.
+            long reached =
+                    inOrder.isEmpty() ? ended : Math.min(ended, inOrder.first().finish());
+            virtualNow = Math.max(virtualNow, reached);
+            rebase();
+            resize(size - 1);
+        }
+    }
+
+    private void replace(TenantLine line) {
+        if (line.first == null) {
+            tenants.remove(line.tenant);
+        } else {
+            inOrder.add(line);
+        }
+    }
+
+    private void resize(int calls) {
+        size = calls;
+        if (calls == 0) {
+            virtualNow = 0;
+        }
+    }
+
+    private void rebase() {
+        if (virtualNow > REBASE_ABOVE) {
+            long by = virtualNow;
+            virtualNow = 0;
+            tenants.values().forEach(line -> line.rebase(by));
+        }
+    }
+}

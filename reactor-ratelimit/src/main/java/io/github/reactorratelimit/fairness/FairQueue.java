@@ -1,0 +1,145 @@
+package io.github.reactorratelimit.fairness;
+
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who waits, and who is next. The first class that has calls goes before the others; but a lower class is due, and goes
+ * first, once the others were served so many permits while it waited that its next call makes up one part in {@code every}. What a
+ * class was passed over for is forgotten when it has no calls: nothing is saved up.
+ *
+ * <p>Owned by the line's drain loop, but for {@link #size(int)}.
+ */
+final class FairQueue {
+
+    private static final Comparator<FairCall> BY_PATIENCE =
+            Comparator.<FairCall>comparingLong(call -> call.notAfter).thenComparingLong(call -> call.sequence);
+
+    private final FairClass[] classes;
+
+    /** By class: permits that went to other classes while it waited, less what it was served for that. */
+    private final long[] passedOver;
+
+    private final long every;
+    private final int maxPerClass;
+    private final int maxPerTenant;
+
+    private final Map<Terms, Integer> calls = new HashMap<>();
+    private final TreeSet<FairCall> expiring = new TreeSet<>(BY_PATIENCE);
+    private long sequence;
+
+    /** @param every a lower class gets at least one permit in so many while it waits */
+    FairQueue(int classes, long every, int maxPerClass, int maxPerTenant) {
+        this.classes = new FairClass[classes];
+        for (int rank = 0; rank < classes; rank++) {
+            this.classes[rank] = new FairClass();
+        }
+        this.passedOver = new long[classes];
+        this.every = every;
+        this.maxPerClass = maxPerClass;
+        this.maxPerTenant = maxPerTenant;
+    }
+
+    /** Of any thread. */
+    int size(int rank) {
+        return classes[rank].size();
+    }
+
+    int size() {
+        int sum = 0;
+        for (FairClass each : classes) {
+            sum += each.size();
+        }
+        return sum;
+    }
+
+    boolean isFullFor(FairCall call) {
+        FairClass own = classes[call.rank];
+        return own.size() >= maxPerClass || own.sizeOf(call.tenant) >= maxPerTenant;
+    }
+
+    /** Whether all who wait ask for the same. */
+    boolean isUniform() {
+        return calls.size() == 1;
+    }
+
+    void add(FairCall call) {
+        call.sequence = sequence++;
+        call.linked = true;
+        classes[call.rank].add(call);
+        calls.merge(call.terms, 1, Integer::sum);
+        if (call.hasDeadline()) {
+            expiring.add(call);
+        }
+    }
+
+    /** The call left without being served. */
+    void remove(FairCall call) {
+        classes[call.rank].remove(call);
+        unlinked(call);
+    }
+
+    /** The call, the first of its tenant, had what it asked for. */
+    void served(FairCall call) {
+        long permits = call.terms.permits();
+        passedOver[call.rank] = Math.max(0, passedOver[call.rank] - (every - 1) * permits);
+        for (int other = 1; other < classes.length; other++) {
+            passedOver[other] += other == call.rank ? 0 : permits;
+        }
+        classes[call.rank].served(call);
+        unlinked(call);
+    }
+
+    private void unlinked(FairCall call) {
+        call.linked = false;
+        calls.computeIfPresent(call.terms, (terms, count) -> count == 1 ? null : count - 1);
+        expiring.remove(call);
+        for (int rank = 0; rank < classes.length; rank++) {
+            if (classes[rank].size() == 0) {
+                passedOver[rank] = 0;
+            }
+        }
+    }
+
+    /** Whose turn it is. */
+    @Nullable
+    FairCall next() {
+        FairCall top = null;
+        for (int rank = 0; rank < classes.length; rank++) {
+            FairCall first = classes[rank].first();
+            if (first != null) {
+                if (top == null) {
+                    top = first;
+                } else if (passedOver[rank] >= (every - 1) * first.terms.permits()) {
+                    return first;
+                }
+            }
+        }
+        return top;
+    }
+
+    /** Whose turn it is of those who ask for this. */
+    @Nullable
+    FairCall nextOf(Terms terms) {
+        FairCall next = next();
+        if (next == null || next.terms.equals(terms)) {
+            return next;
+        }
+        for (FairClass each : classes) {
+            FairCall first = each.firstOf(terms);
+            if (first != null) {
+                return first;
+            }
+        }
+        return null;
+    }
+
+    /** The one whose patience ends first. */
+    @Nullable
+    FairCall impatient() {
+        return expiring.isEmpty() ? null : expiring.first();
+    }
+}

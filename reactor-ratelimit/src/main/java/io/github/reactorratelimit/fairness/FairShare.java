@@ -1,0 +1,243 @@
+package io.github.reactorratelimit.fairness;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitContext;
+import io.github.reactorratelimit.RateLimiter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/**
+ * Shares one limit between those who wait for it: classes of calls, one before the other, and inside a class tenants by their
+ * weight. The limit is one key of a {@link RateLimiter}, of any policy and in any store.
+ *
+ * <pre>{@code
+ * FairShare payments = FairShare.over(limiter, "payments")
+ *         .classes("interactive", "batch")
+ *         .weight("gold", 3)
+ *         .build();
+ *
+ * call.transform(limitRate(payments.limiter("interactive"), spec -> spec.key("gold")))
+ * payments.acquire("gold", "batch", 1, Duration.ofSeconds(30))
+ * }</pre>
+ *
+ * <p><b>Who is next</b> is decided when a permit comes, not when a call arrives.
+ *
+ * <ul>
+ *   <li>The first class goes before the others. A class further down still gets one permit in ten while it waits ({@link
+ *       FairShareBuilder#lowerClassesGetOneIn}), so that it moves on whatever the others do; up to nine calls in a row wait for no lower class.
+ *   <li>Inside a class tenants get permits by their weights, as far as they want them. Who was away has saved up nothing and owes nothing.
+ *   <li>Inside a tenant and class: in order of arrival.
+ * </ul>
+ *
+ * <p>A call leaves at once when it is cancelled, and those behind move up. How long a call will wait cannot be told when it comes, since others may come
+ * and go first: it is denied when its {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in its Context is over, at no cost, or at once
+ * if its tenant or its class has too many waiting. What can never be allowed fails at once.
+ *
+ * <p>The order holds within this instance; instances that share a limiter in Redis get slots as they ask for them. Others that use the same key
+ * of the limiter directly stand in line with this as a whole. Safe for any thread; nothing blocks.
+ */
+public final class FairShare implements Disposable {
+
+    /** The most that one call may ask for. */
+    private static final long MAX_PERMITS = 1L << 40;
+
+    private final RateLimiter limiter;
+    private final String key;
+    private final List<String> classes;
+    private final ToLongFunction<String> weights;
+    private final FairLine line;
+
+    FairShare(RateLimiter limiter, String key, List<String> classes, ToLongFunction<String> weights, FairLine line) {
+        this.limiter = limiter;
+        this.key = key;
+        this.classes = classes;
+        this.weights = weights;
+        this.line = line;
+    }
+
+    /**
+     * Starts building one in front of a key of a limiter. There should be one for that key in this process.
+     *
+     * @throws IllegalArgumentException if the key is empty
+     */
+    public static FairShareBuilder over(RateLimiter limiter, String key) {
+        return new FairShareBuilder(limiter, key);
+    }
+
+    /**
+     * Waits for permits, at most {@code maxWait}: zero never waits. Denied, at no cost, as said above.
+     *
+     * @param tenant whose call
+     * @param callClass one of the {@linkplain FairShareBuilder#classes classes}
+     * @throws IllegalArgumentException if there is no such class, permits are below 1 or above 2^40, the tenant is empty or the wait negative
+     * @throws IllegalStateException if the policy is a {@code ConcurrencyLimit}, whose permits must be released: use {@link #limiter(String)} with
+     *     {@code limitRate} or {@code acquireLease}
+     */
+    public Mono<Decision> acquire(String tenant, String callClass, long permits, Duration maxWait) {
+        return limiter(callClass).acquire(tenant, permits, maxWait);
+    }
+
+    /**
+     * One class, as a limiter whose keys are the tenants: for {@code limitRate} and whatever else takes a limiter.
+     *
+     * <p>All tenants have one limit, and so {@code peek}, {@code pause}, {@code reset} and {@code changePolicy} mean that of all. {@code tryAcquire} never
+     * waits and never overtakes: it is denied while anybody waits, of any class. A key cannot have a policy of its own. {@code close}
+     * closes the whole of this, not the limiter behind it.
+     *
+     * @throws IllegalArgumentException if there is no such class
+     */
+    public RateLimiter limiter(String callClass) {
+        int rank = rankOf(callClass);
+        return new ClassLimiter(this, context -> rank);
+    }
+
+    /**
+     * The class of each subscriber, from its Reactor Context, as a limiter whose keys are the tenants; see {@link
+     * #limiter(String)}. A class that there is not is an {@link IllegalArgumentException}, signalled.
+     */
+    public RateLimiter limiterFromContext(Function<? super ContextView, String> callClass) {
+        Objects.requireNonNull(callClass, "callClass");
+        return new ClassLimiter(this, context -> rankOf(callClass.apply(context)));
+    }
+
+    /** Calls of one class that wait now; for a gauge. */
+    public int queued(String callClass) {
+        return line.size(rankOf(callClass));
+    }
+
+    /** Calls that wait now. */
+    public int queued() {
+        int sum = 0;
+        for (int rank = 0; rank < classes.size(); rank++) {
+            sum += line.size(rank);
+        }
+        return sum;
+    }
+
+    /** The classes, the first before the others. */
+    public List<String> classes() {
+        return classes;
+    }
+
+    /**
+     * Ends every wait with {@code RateLimiterClosedException}, and completes when everybody was told. Does not close the limiter
+     * behind it.
+     */
+    public Mono<Void> close() {
+        return line.close();
+    }
+
+    @Override
+    public void dispose() {
+        close().subscribe();
+    }
+
+    @Override
+    public boolean isDisposed() {
+        return line.isClosed();
+    }
+
+    @Override
+    public String toString() {
+        return "FairShare of " + limiter + " between " + classes;
+    }
+
+    RateLimiter limiter() {
+        return limiter;
+    }
+
+    String key() {
+        return key;
+    }
+
+    FairLine line() {
+        return line;
+    }
+
+    private int rankOf(String callClass) {
+        int rank = classes.indexOf(Objects.requireNonNull(callClass, "callClass"));
+        if (rank < 0) {
+            throw new IllegalArgumentException("callClass must be one of " + classes + ", was '" + callClass + "'");
+        }
+        return rank;
+    }
+
+    static String checkTenant(String tenant) {
+        if (Objects.requireNonNull(tenant, "tenant").isEmpty()) {
+            throw new IllegalArgumentException("tenant must not be empty");
+        }
+        return tenant;
+    }
+
+    static long checkPermits(long permits) {
+        if (permits < 1 || permits > MAX_PERMITS) {
+            throw new IllegalArgumentException("permits must be between 1 and 2^40, was " + permits);
+        }
+        return permits;
+    }
+
+    /** Yields what was granted, or a denied decision; or an error, which for a lease or reservation may be a denial. */
+    Mono<Object> await(String tenant, ToRank ranks, Terms terms, Duration maxWait) {
+        checkTenant(tenant);
+        checkPermits(terms.permits());
+        if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
+            throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
+        }
+        return Mono.deferContextual(context -> {
+            int rank = ranks.of(context);
+            long now = line.now();
+            long notAfter = Math.min(until(now, maxWait), deadlineIn(context));
+            if (notAfter <= now) {
+                return atOnce(terms);
+            }
+            Mono<Object> call = new MonoFair(line, new FairCall.Wish(tenant, rank, terms, weightOf(tenant), notAfter));
+            return terms.permits() > limiter.policy().capacity()
+                    ? limiter.peek(key, terms.permits()).then(call)
+                    : call;
+        });
+    }
+
+    /** The rank of a subscriber's class. */
+    interface ToRank {
+        int of(ContextView context);
+    }
+
+    private long weightOf(String tenant) {
+        return FairShareBuilder.checkWeight(weights.applyAsLong(tenant));
+    }
+
+    private static long until(long now, Duration maxWait) {
+        try {
+            return Math.addExact(now, maxWait.toNanos());
+        } catch (ArithmeticException forever) {
+            return Long.MAX_VALUE;
+        }
+    }
+
+    private static long deadlineIn(ContextView context) {
+        OptionalLong deadline = RateLimitContext.deadlineNanos(context);
+        return deadline.isPresent() ? deadline.getAsLong() : Long.MAX_VALUE;
+    }
+
+    /** For who does not wait: never overtakes. */
+    private Mono<Object> atOnce(Terms terms) {
+        if (line.isClosed()) {
+            return Mono.error(line.closedException());
+        }
+        if (line.isEmpty()) {
+            return terms.kind()
+                    .ask(limiter, key, terms.permits(), Duration.ZERO)
+                    .cast(Object.class);
+        }
+        return limiter.peek(key, terms.permits())
+                .map(seen -> seen.allowed() ? line.deny(terms) : FairLine.asDenial(terms, seen))
+                .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
+    }
+}
