@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * A headless browser of this machine, found by {@code -Dchromium=} or on the PATH. Without one a test is aborted and says how to
- * get one; with the environment variable {@code BROWSER_REQUIRED=true} it fails.
+ * A headless browser of this machine: the one that {@code -Dchromium=} names or, with the environment variable {@code
+ * BROWSER_REQUIRED=true}, one on the PATH, without which a test fails. If neither is given, a test is aborted and says so.
  */
 public final class Chromium implements AutoCloseable {
 
@@ -41,7 +41,7 @@ public final class Chromium implements AutoCloseable {
 
     /** Starts the browser. */
     public static Chromium start() {
-        String binary = find().orElseGet(Chromium::missing);
+        String binary = wanted() ? find().orElseGet(Chromium::missing) : missing();
         try {
             Path profile = Files.createTempDirectory("playground-browser");
             Process process = new ProcessBuilder(command(binary, profile))
@@ -67,6 +67,10 @@ public final class Chromium implements AutoCloseable {
         deleteProfile();
     }
 
+    private static boolean wanted() {
+        return System.getProperty("chromium") != null || Boolean.parseBoolean(System.getenv("BROWSER_REQUIRED"));
+    }
+
     private static Optional<String> find() {
         String given = System.getProperty("chromium");
         if (given != null) {
@@ -82,8 +86,7 @@ public final class Chromium implements AutoCloseable {
     }
 
     private static String missing() {
-        String advice =
-                "no browser: install chromium (Debian: apt install chromium), or name one by -Dchromium=<binary>";
+        String advice = "set BROWSER_REQUIRED=true for a chromium on the PATH, or name one by -Dchromium=<binary>";
         if (Boolean.parseBoolean(System.getenv("BROWSER_REQUIRED"))) {
             return Assertions.fail(advice);
         }
