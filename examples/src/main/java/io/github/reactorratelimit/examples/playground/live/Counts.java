@@ -1,0 +1,39 @@
+package io.github.reactorratelimit.examples.playground.live;
+
+import io.github.reactorratelimit.RateLimitRecorder;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What a limiter tells about itself: the measure that the picture is held against. */
+final class Counts implements RateLimitRecorder {
+
+    private final AtomicLong allowed = new AtomicLong();
+    private final AtomicLong denied = new AtomicLong();
+    private final AtomicLong cancelled = new AtomicLong();
+    private final AtomicLong waiting = new AtomicLong();
+
+    @Override
+    public void decided(boolean isAllowed, long permits) {
+        (isAllowed ? allowed : denied).incrementAndGet();
+    }
+
+    @Override
+    public void waitStarted() {
+        waiting.incrementAndGet();
+    }
+
+    @Override
+    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
+        waiting.decrementAndGet();
+        if (outcome == WaitOutcome.CANCELLED) {
+            cancelled.incrementAndGet();
+        }
+    }
+
+    long waiting() {
+        return waiting.get();
+    }
+
+    Frame.Totals totals(String policy) {
+        return new Frame.Totals(policy, allowed.get(), denied.get(), cancelled.get());
+    }
+}

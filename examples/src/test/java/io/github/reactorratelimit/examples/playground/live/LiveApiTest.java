@@ -1,0 +1,171 @@
+package io.github.reactorratelimit.examples.playground.live;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.examples.browser.Eventually;
+import io.github.reactorratelimit.examples.playground.Playground;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.reactive.function.client.WebClient;
+import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
+
+/** What the server of the first tab accepts, and what it refuses. */
+class LiveApiTest {
+
+    private static Playground playground;
+    private static WebClient client;
+
+    @BeforeAll
+    static void start() {
+        // All limits but that of the commands: a fast machine must not meet it here.
+        playground = Playground.start(
+                "ratelimit.limits[0].name=simulations",
+                "ratelimit.limits[0].paths=/api/live",
+                "ratelimit.limits[0].key=all",
+                "ratelimit.limits[0].limit=24",
+                "ratelimit.limits[0].algorithm=concurrency");
+        client = WebClient.create(playground.url());
+    }
+
+    @AfterAll
+    static void stop() {
+        playground.close();
+    }
+
+    static Map<String, Object> settings() {
+        return new HashMap<>(Map.ofEntries(
+                Map.entry("policy", "token-bucket"),
+                Map.entry("rate", 10),
+                Map.entry("burst", 10),
+                Map.entry("windowSeconds", 1),
+                Map.entry("queue", 10),
+                Map.entry("inFlight", 5),
+                Map.entry("workMillis", 100),
+                Map.entry("mode", "reject"),
+                Map.entry("maxWaitMillis", 1000),
+                Map.entry("traffic", "steady"),
+                Map.entry("trafficRate", 10),
+                Map.entry("burstSize", 10),
+                Map.entry("burstEveryMillis", 1000)));
+    }
+
+    private static ResponseEntity<String> post(String path, Object body) {
+        return client.post()
+                .uri(path)
+                .contentType(MediaType.APPLICATION_JSON)
+                .bodyValue(body)
+                .exchangeToMono(answer -> answer.statusCode().is2xxSuccessful()
+                        ? answer.releaseBody().then(Mono.just(ResponseEntity.ok("")))
+                        : answer.toEntity(String.class))
+                .block();
+    }
+
+    static Stream<Arguments> badFields() {
+        return Stream.of(
+                Arguments.of("rate", 0),
+                Arguments.of("rate", -1),
+                Arguments.of("rate", 201),
+                Arguments.of("rate", 1.5),
+                Arguments.of("rate", "NaN"),
+                Arguments.of("rate", null),
+                Arguments.of("rate", Long.MAX_VALUE),
+                Arguments.of("burst", 1e300),
+                Arguments.of("windowSeconds", List.of(1)),
+                Arguments.of("queue", 501),
+                Arguments.of("inFlight", 101),
+                Arguments.of("workMillis", 5_001),
+                Arguments.of("maxWaitMillis", -1),
+                Arguments.of("trafficRate", 301),
+                Arguments.of("burstSize", 101),
+                Arguments.of("burstEveryMillis", 249),
+                Arguments.of("policy", "magic"),
+                Arguments.of("mode", "REJECT"),
+                Arguments.of("traffic", 7),
+                Arguments.of("colour", "red"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("badFields")
+    void aBadFieldIsNamedInAProblemDocument(String field, Object value) {
+        Map<String, Object> settings = settings();
+        settings.put(field, value);
+
+        ResponseEntity<String> answer = post("/api/live", settings);
+
+        assertThat(answer.getStatusCode().value()).isEqualTo(400);
+        assertThat(answer.getHeaders().getContentType()).isEqualTo(MediaType.APPLICATION_PROBLEM_JSON);
+        assertThat(answer.getBody()).contains("\"field\":\"" + field + "\"").contains("\"detail\":\"" + field + " ");
+    }
+
+    @Test
+    void aMissingFieldIsNamed() {
+        Map<String, Object> settings = settings();
+        settings.remove("burst");
+
+        assertThat(post("/api/live", settings).getBody()).contains("burst is missing");
+    }
+
+    @Test
+    void whatIsNoJsonIsRefused() {
+        assertThat(post("/api/live", "{\"rate\":NaN}").getStatusCode().value()).isEqualTo(400);
+        assertThat(post("/api/live", "[]").getStatusCode().value()).isEqualTo(400);
+    }
+
+    @Test
+    void commandsForASimulationThatIsGoneAreNotFound() {
+        assertThat(post("/api/live/gone/clicks", Map.of("requests", 1))
+                        .getStatusCode()
+                        .value())
+                .isEqualTo(404);
+        assertThat(post("/api/live/gone/cancel", Map.of()).getStatusCode().value())
+                .isEqualTo(404);
+        assertThat(post("/api/live/gone/pause", Map.of("millis", 1))
+                        .getStatusCode()
+                        .value())
+                .isEqualTo(404);
+        assertThat(post("/api/live/gone/clicks", Map.of("requests", 51)).getBody())
+                .contains("\"field\":\"requests\"");
+    }
+
+    @Test
+    void noMoreSimulationsThanTheFilterAllowsAndEachEndsWithItsStream() {
+        List<Disposable> pages = new ArrayList<>();
+        AtomicInteger greeted = new AtomicInteger();
+        for (int i = 0; i < 24; i++) {
+            AtomicInteger mine = new AtomicInteger();
+            pages.add(client.post()
+                    .uri("/api/live")
+                    .bodyValue(settings())
+                    .retrieve()
+                    .bodyToFlux(String.class)
+                    .doOnNext(event -> {
+                        if (mine.getAndIncrement() == 0) {
+                            greeted.incrementAndGet();
+                        }
+                    })
+                    .onErrorComplete()
+                    .subscribe());
+        }
+        Eventually.until("all run", () -> greeted.get() == 24);
+
+        assertThat(playground.bean(Simulations.class).size()).isEqualTo(24);
+        assertThat(post("/api/live", settings()).getStatusCode().value()).isEqualTo(429);
+
+        pages.forEach(Disposable::dispose);
+        Eventually.until(
+                "all have ended", () -> playground.bean(Simulations.class).size() == 0);
+    }
+}

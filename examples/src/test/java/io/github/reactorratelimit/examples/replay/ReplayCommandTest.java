@@ -1,0 +1,132 @@
+package io.github.reactorratelimit.examples.replay;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import picocli.CommandLine;
+
+class ReplayCommandTest {
+
+    @TempDir
+    Path directory;
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    @BeforeAll
+    static void withoutAScreen() {
+        System.setProperty("java.awt.headless", "true");
+    }
+
+    private int run(String... args) {
+        List<String> all = new ArrayList<>(List.of(args));
+        all.add("--no-progress");
+        return ReplayCommand.commandLine()
+                .setOut(new PrintWriter(out))
+                .setErr(new PrintWriter(err))
+                .execute(all.toArray(String[]::new));
+    }
+
+    private static String log(int seconds) {
+        StringBuilder log = new StringBuilder();
+        for (int i = 0; i < seconds; i++) {
+            String time = String.format("[10/Oct/2026:13:%02d:%02d +0000]", i / 60, i % 60);
+            for (int n = 0; n < 10; n++) {
+                log.append("192.0.2.66 - - ").append(time).append(" \"GET / HTTP/1.1\" 200 1\n");
+            }
+            log.append("192.0.2.1 - - ").append(time).append(" \"GET / HTTP/1.1\" 200 1\n");
+        }
+        return log.toString();
+    }
+
+    private Path written(String name, String content) throws IOException {
+        return Files.writeString(directory.resolve(name), content);
+    }
+
+    @Test
+    void aLogIsSummedUpAndDrawn() throws IOException {
+        Path svg = directory.resolve("plot.svg");
+        Path png = directory.resolve("plot.png");
+        String log = written("access.log", log(60)).toString();
+
+        int status = run(
+                log,
+                "-p",
+                "token-bucket:5/s:burst=5",
+                "-p",
+                "fixed-window:300/m",
+                "--plot",
+                svg.toString(),
+                "--plot",
+                png.toString());
+
+        assertThat(err.toString()).isEmpty();
+        assertThat(status).isEqualTo(CommandLine.ExitCode.OK);
+        assertThat(out.toString())
+                .contains("660 requests from 2026-10-10T13:00:00Z to 2026-10-10T13:00:59Z")
+                .containsPattern("token-bucket:5/s:burst=5 +360 +300 +45.45 %")
+                .containsPattern("fixed-window:300/m +360 +300 +45.45 %")
+                .containsPattern("192.0.2.66 +300 denied of +600");
+        assertThat(svg).content().contains("<svg").contains("rgb(15,118,110)").contains("rgb(180,83,9)");
+        assertThat(Files.readAllBytes(png)).startsWith((byte) 0x89, 'P', 'N', 'G');
+    }
+
+    @Test
+    void aCompressedLogIsReadAsItIs() throws IOException {
+        Path packed = directory.resolve("access.log.gz");
+        try (OutputStream gzip = new GZIPOutputStream(Files.newOutputStream(packed))) {
+            gzip.write(log(10).getBytes(StandardCharsets.UTF_8));
+        }
+
+        assertThat(run(packed.toString(), "-w", "60000")).isZero();
+        assertThat(out.toString()).contains("110 requests").contains("leaky-bucket:10/s:queue=50");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "-p, magic:1/s, is no kind of policy",
+        "-w, -1, must not be negative",
+        "-w, NaN, Invalid value",
+        "-k, colour, Invalid value",
+        "--plot, picture.gif, must end in .svg or .png",
+        "--top, -1, must not be negative"
+    })
+    void aBadOptionIsRefusedWithAReason(String option, String value, String reason) throws IOException {
+        assertThat(run(written("access.log", log(1)).toString(), option, value)).isEqualTo(CommandLine.ExitCode.USAGE);
+        assertThat(err.toString()).contains(reason);
+    }
+
+    @Test
+    void aLogThatIsNotThereOrIsNoneIsRefusedWithAReason() throws IOException {
+        assertThat(run(directory.resolve("none.log").toString())).isEqualTo(CommandLine.ExitCode.USAGE);
+        assertThat(run(written("empty.log", "").toString())).isEqualTo(CommandLine.ExitCode.USAGE);
+        assertThat(run(written("letter.txt", "Dear all,\nhello").toString())).isEqualTo(CommandLine.ExitCode.USAGE);
+
+        assertThat(err.toString())
+                .contains("there is no log")
+                .contains("it is empty")
+                .contains("no line could be read");
+    }
+
+    @Test
+    void aKeyCannotWriteToTheTerminal() throws IOException {
+        String log = "1760000000,\u001b[31mred\n".repeat(3);
+
+        assertThat(run(written("log.csv", log).toString(), "-p", "gcra:1/h")).isZero();
+        assertThat(out.toString()).contains("?[31mred").doesNotContain("\u001b");
+    }
+}
