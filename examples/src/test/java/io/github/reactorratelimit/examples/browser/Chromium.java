@@ -3,54 +3,83 @@ package io.github.reactorratelimit.examples.browser;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * A headless browser of this machine: the one that {@code -Dchromium=} names or, with the environment variable {@code
- * BROWSER_REQUIRED=true}, one on the PATH, without which a test fails. If neither is given, a test is aborted and says so.
+ * A headless browser of this machine: the one that {@code -Dchromium=} names, or the first on the PATH. Where there is none that starts,
+ * a test is aborted and says so; with the environment variable {@code BROWSER_REQUIRED=true} it fails.
  */
 public final class Chromium implements AutoCloseable {
 
     private static final List<String> NAMES =
             List.of("chromium", "chromium-browser", "google-chrome", "google-chrome-stable");
-    private static final Pattern ENDPOINT = Pattern.compile("DevTools listening on (ws://\\S+)");
+    private static final String ADVICE = "; install chromium, or name a browser by -Dchromium=<binary>";
+    /** The browser speaks to its descriptors 3 and 4, a process started from Java has 0 to 2: the first two are handed on. */
+    private static final String PIPES = "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+
+    private static final int LAST_WORDS = 40;
 
     private final Process process;
     private final Path profile;
+    private final Deque<String> lastWords = new ConcurrentLinkedDeque<>();
     private final DevTools devTools;
 
-    private Chromium(Process process, Path profile, DevTools devTools) {
+    private Chromium(Process process, Path profile) {
         this.process = process;
         this.profile = profile;
-        this.devTools = devTools;
+        Thread listener = new Thread(this::listen, "chromium-stderr");
+        listener.setDaemon(true);
+        listener.start();
+        this.devTools = new DevTools(
+                process.getInputStream(),
+                process.getOutputStream(),
+                () -> String.join(System.lineSeparator(), lastWords));
     }
 
-    /** Starts the browser. */
+    /** Starts the browser; returns when it answers. */
     public static Chromium start() {
-        String binary = wanted() ? find().orElseGet(Chromium::missing) : missing();
+        String binary = find().orElseGet(() -> absent("browser tests need a browser, and none is on the PATH"));
         try {
             Path profile = Files.createTempDirectory("playground-browser");
-            Process process = new ProcessBuilder(command(binary, profile))
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            return new Chromium(process, profile, DevTools.connect(endpoint(process)));
+            Chromium started = new Chromium(new ProcessBuilder(command(binary, profile)).start(), profile);
+            started.awaken(binary);
+            return started;
         } catch (IOException failed) {
             throw new UncheckedIOException(failed);
         }
+    }
+
+    /** A file on the PATH may be a stub that only tells how to install the browser. */
+    private void awaken(String binary) {
+        try {
+            devTools.call(null, "Browser.getVersion", Map.of());
+        } catch (IllegalStateException silent) {
+            close();
+            absent(binary + " does not start: " + silent.getMessage());
+        }
+    }
+
+    /** This browser or, should it have died while no page was open, another: it is not what is tested. */
+    public Chromium orAnother() {
+        if (process.isAlive()) {
+            return this;
+        }
+        System.err.println("the browser died with " + process.exitValue() + " and said: " + lastWords);
+        close();
+        return start();
     }
 
     /** A new page, with nothing in it. */
@@ -60,15 +89,10 @@ public final class Chromium implements AutoCloseable {
 
     @Override
     public void close() {
-        devTools.close();
-        process.descendants().forEach(ProcessHandle::destroyForcibly);
-        process.destroyForcibly();
-        process.onExit().join();
+        List<ProcessHandle> helpers = process.descendants().toList();
+        process.destroyForcibly().onExit().join();
+        helpers.forEach(ProcessHandle::destroyForcibly);
         deleteProfile();
-    }
-
-    private static boolean wanted() {
-        return System.getProperty("chromium") != null || Boolean.parseBoolean(System.getenv("BROWSER_REQUIRED"));
     }
 
     private static Optional<String> find() {
@@ -85,17 +109,19 @@ public final class Chromium implements AutoCloseable {
         return found.stream().filter(Files::isExecutable).map(Path::toString).findFirst();
     }
 
-    private static String missing() {
-        String advice = "set BROWSER_REQUIRED=true for a chromium on the PATH, or name one by -Dchromium=<binary>";
+    private static String absent(String reason) {
         if (Boolean.parseBoolean(System.getenv("BROWSER_REQUIRED"))) {
-            return Assertions.fail(advice);
+            return Assertions.fail(reason + ADVICE);
         }
-        System.err.println("browser tests are left out, " + advice);
-        return Assumptions.abort(advice);
+        System.err.println("browser tests are left out: " + reason + ADVICE);
+        return Assumptions.abort(reason + ADVICE);
     }
 
     private static List<String> command(String binary, Path profile) {
         return List.of(
+                "/bin/sh",
+                "-c",
+                PIPES,
                 binary,
                 "--headless",
                 "--no-sandbox",
@@ -106,27 +132,23 @@ public final class Chromium implements AutoCloseable {
                 "--disable-background-networking",
                 "--disable-component-update",
                 "--disable-sync",
-                "--remote-debugging-port=0",
+                "--remote-debugging-pipe",
                 "--user-data-dir=" + profile,
                 "about:blank");
     }
 
-    /** The browser says it in its first lines; the others are read by a thread, or it would stand still when the pipe is full. */
-    private static URI endpoint(Process process) throws IOException {
-        BufferedReader lines =
-                new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
-        StringBuilder said = new StringBuilder();
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            said.append(line).append('\n');
-            Matcher endpoint = ENDPOINT.matcher(line);
-            if (endpoint.find()) {
-                Thread reader = new Thread(() -> lines.lines().forEach(ignored -> {}), "chromium-stderr");
-                reader.setDaemon(true);
-                reader.start();
-                return URI.create(endpoint.group(1));
+    /** Also keeps the pipe empty, without which the browser would stand still one day. */
+    private void listen() {
+        try (BufferedReader lines = process.errorReader(StandardCharsets.UTF_8)) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                lastWords.add(line);
+                if (lastWords.size() > LAST_WORDS) {
+                    lastWords.remove();
+                }
             }
+        } catch (IOException ended) {
+            lastWords.add(ended.toString());
         }
-        throw new IOException("the browser did not start: " + said);
     }
 
     private void deleteProfile() {

@@ -54,6 +54,7 @@ class LivePageTest {
 
     @BeforeEach
     void openPage() {
+        browser = browser.orAnother();
         page = browser.newPage();
         page.look(1280, 900, "light");
         page.go(playground.url());
@@ -218,7 +219,8 @@ class LivePageTest {
 
     @Test
     void aChangedRateIsKeptFromThenOn() {
-        set("traffic", "flood");
+        set("traffic", "steady");
+        set("trafficRate", 120);
         set("rate", 100);
         heard();
         advance(Duration.ofSeconds(7));

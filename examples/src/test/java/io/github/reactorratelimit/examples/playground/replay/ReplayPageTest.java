@@ -39,6 +39,7 @@ class ReplayPageTest {
 
     @BeforeEach
     void openPage() {
+        browser = browser.orAnother();
         page = browser.newPage();
         page.look(1280, 900, "light");
         page.go(playground.url() + "/#replay");
