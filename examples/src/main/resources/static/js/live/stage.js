@@ -4,7 +4,8 @@ import { byId, colour } from '../dom.js';
 import { WHAT, WINDOW } from './model.js';
 
 const GOLDEN = 0.618034;
-const BREAK = { x: NaN, y: NaN };
+const EDGE = 18;
+const BREAK = { x: null, y: null };
 const SETS = { WAITING: 0, WAYS: 1, BOUNCES: 2, ARRIVED: 3, LEFT: 4, DENIED: 5, CANCELLED: 6 };
 
 /** Requests that come at once lie beside each other, not on top. */
@@ -18,6 +19,11 @@ const heightOf = {
 
 function line(label, width) {
   return { label, data: [], showLine: true, pointRadius: 0, borderWidth: width, spanGaps: false };
+}
+
+/** Many lines in one set. They are not in the order of time, which Chart.js finds out only if it parses them: it would leave some out. */
+function lines(label, width) {
+  return { ...line(label, width), parsing: true, normalized: false };
 }
 
 function marks(label, pointStyle, radius) {
@@ -38,6 +44,8 @@ const secondsAxis = (labels) => ({
   type: 'linear',
   min: -WINDOW / 1000,
   max: 0,
+  // The same for both charts, with labels or without: a moment is at the same place in both.
+  afterFit: (axis) => Object.assign(axis, { paddingLeft: EDGE, paddingRight: EDGE }),
   ticks: { stepSize: 2, display: labels, maxRotation: 0, callback: (value) => (value === 0 ? 'now' : `${value} s`) },
 });
 
@@ -47,9 +55,9 @@ export class Stage {
       type: 'scatter',
       data: {
         datasets: [
-          line('waiting', 1.2),
-          line('ways', 1),
-          line('bounces', 1),
+          lines('waiting', 1.2),
+          lines('ways', 1),
+          lines('bounces', 1),
           marks('arrived', 'circle', 2.4),
           marks('let through', 'circle', 2.8),
           marks('denied', 'crossRot', 3.4),

@@ -5,7 +5,7 @@ import { sampleLog } from './sample.js';
 import { PolicyRows } from './policies.js';
 
 const LARGEST_BYTES = 8_000_000;
-const COLOURS = ['#0b7a6b', '#c2410c', '#4f46e5', '#a21caf', '#4d7c0f', '#0369a1'];
+const colourOf = (i) => `policy-${i + 1}`;
 
 const form = byId('replay-form');
 const settings = byId('replay-settings');
@@ -112,7 +112,7 @@ function table(report) {
   const titles = ['Policy', 'Allowed', 'Denied', 'Share', 'Delayed', '99 % wait at most', 'Longest wait', 'Keys limited'];
   const lines = report.outcomes.map((outcome, i) => {
     const swatch = element('span', { class: 'swatch', 'aria-hidden': 'true' });
-    swatch.style.backgroundColor = COLOURS[i];
+    swatch.style.backgroundColor = `var(--${colourOf(i)})`;
     return element(
       'tr',
       {},
@@ -174,8 +174,8 @@ function draw(report) {
     data: {
       labels: report.outcomes[0].departures.map((_, i) => label(i)),
       datasets: [
-        ...report.outcomes.map((outcome, i) => line(outcome.policy, outcome.departures, { borderColor: COLOURS[i], backgroundColor: COLOURS[i] })),
-        line('arrived', report.arrivals, { fill: 'origin', borderWidth: 0, backgroundColor: `${colour('soft')}40` }),
+        ...report.outcomes.map((outcome, i) => line(outcome.policy, outcome.departures)),
+        line('arrived', report.arrivals, { fill: 'origin', borderWidth: 0 }),
       ],
     },
     options: {
@@ -185,7 +185,7 @@ function draw(report) {
       interaction: { mode: 'index', intersect: false },
       plugins: { legend: { position: 'bottom', labels: { boxWidth: 14, boxHeight: 3 } } },
       scales: {
-        x: { grid: { display: false }, ticks: { maxTicksLimit: 8, maxRotation: 0 } },
+        x: { grid: { display: false }, ticks: { maxTicksLimit: 8, maxRotation: 0, autoSkipPadding: 14 } },
         y: { min: 0, title: { display: true, text: 'requests per second' } },
       },
     },
@@ -195,6 +195,9 @@ function draw(report) {
 
 function paint() {
   if (!chart) return;
+  const sets = chart.data.datasets;
+  sets.slice(0, -1).forEach((set, i) => Object.assign(set, { borderColor: colour(colourOf(i)), backgroundColor: colour(colourOf(i)) }));
+  sets.at(-1).backgroundColor = `${colour('soft')}40`;
   chart.options.plugins.legend.labels.color = colour('ink');
   for (const axis of Object.values(chart.options.scales)) {
     axis.ticks.color = colour('soft');

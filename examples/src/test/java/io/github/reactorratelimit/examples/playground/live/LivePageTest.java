@@ -155,6 +155,34 @@ class LivePageTest {
         }
     }
 
+    /** There is ink in the middle of each of them, which is far from all marks. */
+    @Test
+    void theWaysOfAllWhoLeftAreDrawn() {
+        advance(Duration.ofSeconds(10));
+        drawn();
+
+        JsonNode ways = page.evaluate("""
+                (() => {
+                  const chart = Chart.getChart('requests');
+                  const { width, height } = chart.canvas;
+                  const { data } = chart.canvas.getContext('2d').getImageData(0, 0, width, height);
+                  const alpha = (x, y) => data[4 * (Math.round(y) * width + Math.round(x)) + 3];
+                  const points = chart.data.datasets[1].data;
+                  const ways = { all: 0, drawn: 0 };
+                  for (let i = 0; i < points.length; i += 3) {
+                    const [from, to] = [points[i], points[i + 1]];
+                    const x = chart.scales.x.getPixelForValue((from.x + to.x) / 2) * chart.currentDevicePixelRatio;
+                    const y = chart.scales.y.getPixelForValue((from.y + to.y) / 2) * chart.currentDevicePixelRatio;
+                    ways.all++;
+                    if (alpha(x, y) || alpha(x - 1, y) || alpha(x + 1, y)) ways.drawn++;
+                  }
+                  return ways;
+                })()""");
+
+        assertThat(ways.get("all").asInt()).isGreaterThan(50);
+        assertThat(ways.get("drawn")).isEqualTo(ways.get("all"));
+    }
+
     @Test
     void delayingAtFiftyPerSecondShowsFiftyPerSecond() {
         set("policy", "leaky-bucket");
