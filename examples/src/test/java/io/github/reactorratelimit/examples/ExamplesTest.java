@@ -14,6 +14,8 @@ class ExamplesTest {
 
     private static final Pattern DEPARTURE = Pattern.compile("(?m)^order +(\\d+) +(\\d+) ms =*>$");
 
+    private static final Pattern ANSWER = Pattern.compile("(?m)^ok after +(\\d+) ms$");
+
     private static String outputOf(Runnable program) {
         PrintStream before = System.out;
         ByteArrayOutputStream captured = new ByteArrayOutputStream();
@@ -71,5 +73,23 @@ class ExamplesTest {
                         third -> assertThat(third).isEqualTo("CCC costs 300"),
                         fourth -> assertThat(fourth).matches("denied, come back in \\d+ s"),
                         fifth -> assertThat(fifth).matches("denied, come back in \\d+ s"));
+    }
+
+    @Test
+    void outboundCallsAreAnsweredNoFasterThanTheServerBears() {
+        List<MatchResult> answers = ANSWER.matcher(outputOf(() -> OutboundCalls.main(new String[0])))
+                .results()
+                .toList();
+
+        assertThat(answers).hasSize(10);
+        for (int i = 0; i < answers.size(); i++) {
+            assertThat(Long.parseLong(answers.get(i).group(1)) + 1).isGreaterThanOrEqualTo(50L * i);
+        }
+    }
+
+    @Test
+    void prioritiesLetQuestionsGoBeforeReportsThatCameFirst() {
+        assertThat(outputOf(() -> Priorities.main(new String[0])).lines())
+                .containsExactly("report 1", "question 1", "question 2", "report 2", "report 3");
     }
 }
