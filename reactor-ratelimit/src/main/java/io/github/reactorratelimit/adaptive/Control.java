@@ -14,6 +14,9 @@ import java.util.OptionalLong;
  *       worked off.
  *   <li><strong>As low as needed.</strong> The first refusal after a calm time costs a tenth. If they go on, what the downstream served meanwhile says how
  *       much it can bear; still a limit is at most halved at a time, because a window may be a bad sample.
+ *   <li><strong>Where next to nothing is served, that says nothing.</strong> A downstream may fail all there is because it is behind, and a failure may cost it as much
+ *       as an answer: then it recovers only when it is called less. So the limit is halved at once, and again until something is served; the climb goes back to where
+ *       it was before the last halving, not to what was served meanwhile.
  *   <li><strong>A queue is drained.</strong> Sending just as much as is served keeps a queue for ever. While calls are slow the rate is lower than what is
  *       served, by as much as drains the queue in about a second, and at most by half; then it goes back to nine tenths of what was served.
  *   <li><strong>No growth without use.</strong> Whoever does not use the limit up learns nothing about a higher one.
@@ -37,6 +40,11 @@ final class Control {
 
     /** Where so large a share is served, refusals are looked at for two windows: they may cease, and few of them are a poor sample. */
     private static final double FEW = 0.5;
+
+    /** Less than this share of served calls to so many refusals is next to nothing. */
+    private static final double NEXT_TO_NOTHING = 0.15;
+
+    private static final int REFUSALS_AT_LEAST = 6;
 
     /** So much more may be sent than comes back, as a share: chance. */
     private static final double AHEAD = 0.05;
@@ -120,7 +128,9 @@ final class Control {
         boolean first = window.overloads() == 0 && window.wasCalmFor(2 * windowNanos, nowNanos);
         window.overloaded(startedNanos, nowNanos, byChance);
         if (!byChance && first) {
-            refused(limit, nowNanos);
+            refused(growth.beforeLastSteps(limit), nowNanos);
+        } else if (servesNextToNothing()) {
+            brake(nowNanos);
         } else {
             judge(nowNanos);
         }
@@ -152,6 +162,18 @@ final class Control {
         draining = false;
         lowerTo(BACK * tooMuch, nowNanos);
         growth.beginAt(limit, tooMuch, callsPerNano);
+    }
+
+    private boolean servesNextToNothing() {
+        return window.overloads() >= REFUSALS_AT_LEAST && window.delivered() < NEXT_TO_NOTHING * window.overloads();
+    }
+
+    /** The limit is nine tenths of what was too much, or half of it: what to come back to is that, and above the floor, so that there is something to climb. */
+    private void brake(long nowNanos) {
+        double tooMuch = bounded(Math.max(limit / BACK, floor / MOST_BACK));
+        draining = false;
+        lowerTo(MOST_BACK * limit, nowNanos);
+        growth.beginAt(limit, tooMuch, 0);
     }
 
     private void slow(long latency, long nowNanos) {

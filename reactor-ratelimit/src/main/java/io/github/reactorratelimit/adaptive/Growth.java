@@ -17,7 +17,7 @@ final class Growth {
     private static final double AT_FIRST = 2;
     private static final double FIRST_STEP = 0.02;
     private static final double LAST_STEP = 0.4;
-    private static final int CALLS_PER_CLIMB = 170;
+    private static final int CALLS_PER_CLIMB = 150;
     private static final long LEAST_CLIMB_NANOS = 4_000_000_000L;
     private static final long LONGEST_CLIMB_NANOS = 10_000_000_000L;
 
@@ -57,6 +57,15 @@ final class Growth {
         }
         step = step == 0 ? FIRST_STEP : Math.min(LAST_STEP, gently ? step : 2 * step);
         return Math.max(limit, to) * (1 + step);
+    }
+
+    /**
+     * What was borne for sure, when the first refusal comes at {@code limit}. Beyond the point of overload the steps double, and a downstream with a bucket or a queue
+     * lets some of them pass before it refuses: two steps back. Only the largest steps are noticed at once: one back.
+     */
+    double beforeLastSteps(double limit) {
+        double oneBack = limit / (1 + step);
+        return Math.max(Math.min(limit, to), step == LAST_STEP ? oneBack : oneBack / (1 + step / 2));
     }
 
     /** Something was not quite right: no more leaps. */

@@ -125,6 +125,43 @@ class ControlTest {
     }
 
     @Test
+    void whereNextToNothingIsServedTheLimitIsHalvedAtOnceAndComesBackToWhereItWas() {
+        Control control = control(perSecond(100));
+        now += 10 * MILLI;
+        refusal(control, now);
+        calls(control, 6, ofMillis(60), ofMillis(5), CallOutcome.OVERLOAD);
+        assertThat(control.limit()).isEqualTo(45);
+        for (int i = 0; i < 4; i++) {
+            goodSecond(control);
+        }
+        assertThat(control.limit()).as("not what was served meanwhile").isBetween(95L, 105L);
+    }
+
+    @Test
+    void limitComesUpFromTheFloorWhenNothingFailsAnyMore() {
+        Control control = control(perSecond(100));
+        calls(control, 1_000, ofSeconds(60), ofMillis(5), CallOutcome.OVERLOAD);
+        assertThat(control.limit()).isEqualTo(5);
+        for (int i = 0; i < 20; i++) {
+            goodSecond(control);
+        }
+        assertThat(control.limit()).as("after 20 s").isGreaterThan(100);
+    }
+
+    @Test
+    void firstRefusalBeyondTheLastOverloadCostsTheLastStepsToo() {
+        Control control = control(perSecond(100));
+        now += 10 * MILLI;
+        refusal(control, now);
+        while (control.limit() < 120) {
+            goodSecond(control);
+        }
+        now += 10 * MILLI;
+        refusal(control, now);
+        assertThat(control.limit()).as("a tenth less than was borne for long").isBetween(90L, 100L);
+    }
+
+    @Test
     void limitStaysBetweenFloorAndCeiling() {
         Control control = control(AdaptiveRate.aimd(5, 50, ofSeconds(1)));
         for (int i = 0; i < 20; i++) {
