@@ -1,8 +1,6 @@
 package io.github.reactorratelimit.fairness;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.SerialWorker;
@@ -12,7 +10,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
@@ -78,6 +75,9 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     /** When to ask again after a denial. */
     private long askAgainAt = Alarm.NEVER;
+
+    /** Whether the limiter last answered without its store, since somebody waits: so is the denial of who gives up. */
+    private boolean degraded;
 
     private record Answer(Ask ask, Object outcome) {}
 
@@ -178,7 +178,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
             take(answer, now);
         }
         for (FairCall call = queue.impatient(); call != null && call.notAfter <= now; call = queue.impatient()) {
-            tell(call, deny(call.terms));
+            deny(call);
         }
         if (closed) {
             failAll(closedException());
@@ -200,19 +200,12 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         boolean full = queue.isFullFor(call);
         queue.add(call);
         if (full) {
-            tell(call, deny(call.terms));
+            deny(call);
         }
     }
 
-    Object deny(Terms terms) {
-        RateLimitPolicy policy = limiter.policy();
-        Decision.Quota nothingLeft = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return asDenial(terms, Decision.deny(policy, terms.permits(), nothingLeft, Decision.Quota.UNKNOWN));
-    }
-
-    /** As the limiter itself would deny it. */
-    static Object asDenial(Terms terms, Decision denied) {
-        return terms.kind() == Kind.SPENT ? denied : new RateLimitExceededException(denied);
+    private void deny(FairCall call) {
+        tell(call, Denials.deny(limiter.policy(), call.terms, degraded));
     }
 
     /** Answers one who waits by something other than a grant. */
@@ -237,31 +230,31 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         asks.ended(answer.ask);
         Terms terms = answer.ask.terms;
         Object outcome = answer.outcome;
-        Decision denied = denialIn(outcome);
-        if (denied != null) {
+        Decision denied = Denials.in(outcome);
+        degraded = Denials.isDegraded(outcome);
+        if (denied != null && Denials.isFinal(denied)) {
+            tellNextOf(terms, Denials.as(terms, denied));
+        } else if (denied != null) {
             askLater(denied, now);
         } else if (outcome instanceof RateLimiterClosedException gone) {
             failAll(gone);
             deliveries.runIfSchedulerIsGone();
         } else if (outcome instanceof Throwable failure) {
-            FairCall call = queue.nextOf(terms);
-            if (call != null) {
-                tell(call, failure);
-            }
+            tellNextOf(terms, failure);
         } else {
             asks.granted(now);
             grant(terms, outcome);
         }
     }
 
-    private static @Nullable Decision denialIn(Object outcome) {
-        if (outcome instanceof RateLimitExceededException exceeded) {
-            return exceeded.decision();
+    private void tellNextOf(Terms terms, Object answer) {
+        FairCall call = queue.nextOf(terms);
+        if (call != null) {
+            tell(call, answer);
         }
-        return outcome instanceof Decision decision && !decision.allowed() ? decision : null;
     }
 
-    /** Who would wait however long it takes is denied only because the limiter's own line is full, or its store is away. */
+    /** Who would wait however long it takes is denied only because the limiter's own line is full, or its store is away and a share is spent. */
     private void askLater(Decision denied, long now) {
         if (asks.isEmpty()) {
             long retry = denied.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
@@ -294,6 +287,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
             askAgainAt = Alarm.NEVER;
         }
         if (next == null) {
+            degraded = false;
             asks.withdrawDownTo(0);
         } else if (askAgainAt == Alarm.NEVER) {
             asks.adjust(next.terms, queue.size(), queue.isUniform());
