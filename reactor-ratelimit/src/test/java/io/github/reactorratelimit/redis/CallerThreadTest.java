@@ -248,6 +248,27 @@ class CallerThreadTest {
         assertThat(decision.allowed()).isTrue();
     }
 
+    /** All travel in one call: one whose thread fails keeps no other from its answer. */
+    @Test
+    void threadWhoseExecuteFailsIsAnsweredElsewhereAndSoAreOthers() {
+        RateLimiter limiter = limiter();
+        HandThread thread = new HandThread();
+        HandThread broken = new HandThread();
+        broken.refuseBy(new IllegalStateException("broken"));
+        List<CompletableFuture<Decision>> answers = IntStream.range(0, 10)
+                .mapToObj(i -> limiter.tryAcquire("k" + i)
+                        .contextWrite(RateLimitContext.answersOn(i % 3 == 1 ? broken : thread))
+                        .toFuture())
+                .toList();
+        Await.until("all answers", () -> {
+            thread.endTurn();
+            return answers.stream().allMatch(CompletableFuture::isDone);
+        });
+
+        assertThat(answers)
+                .allSatisfy(answer -> assertThat(get(answer).allowed()).isTrue());
+    }
+
     @Test
     void threadThatIsKeptInItsTurnKeepsNobodyElseWaiting() throws InterruptedException {
         RateLimiter limiter = limiter();
