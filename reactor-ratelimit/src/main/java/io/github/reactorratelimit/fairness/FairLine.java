@@ -72,12 +72,10 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     private final Asks asks;
     private final Alarm alarm;
+    private final Outlook outlook;
 
     /** When to ask again after a denial. */
     private long askAgainAt = Alarm.NEVER;
-
-    /** Whether the limiter last answered without its store, since somebody waits: so is the denial of who gives up. */
-    private boolean degraded;
 
     private record Answer(Ask ask, Object outcome) {}
 
@@ -94,6 +92,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         this.deliveries = new Deliveries(callbacks);
         this.asks = new Asks(limiter, key, ahead, now(), this);
         this.alarm = new Alarm(scheduler, this::poke);
+        this.outlook = new Outlook(limiter, key);
     }
 
     long now() {
@@ -172,7 +171,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
             }
         }
         for (FairCall call = arrivals.poll(); call != null; call = arrivals.poll()) {
-            admit(call);
+            admit(call, now);
         }
         for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
             take(answer, now);
@@ -192,10 +191,13 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         departed();
     }
 
-    private void admit(FairCall call) {
+    private void admit(FairCall call, long now) {
         if (!call.isWaiting()) {
             left();
             return;
+        }
+        if (queue.size() == 0) {
+            outlook.begin(now);
         }
         boolean full = queue.isFullFor(call);
         queue.add(call);
@@ -205,7 +207,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
     }
 
     private void deny(FairCall call) {
-        tell(call, Denials.deny(limiter.policy(), call.terms, degraded));
+        tell(call, Denials.deny(limiter.policy(), call.terms, outlook.isDegraded()));
     }
 
     /** Answers one who waits by something other than a grant. */
@@ -231,7 +233,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         Terms terms = answer.ask.terms;
         Object outcome = answer.outcome;
         Decision denied = Denials.in(outcome);
-        degraded = Denials.isDegraded(outcome);
+        outlook.heard(outcome, now);
         if (denied != null && Denials.isFinal(denied)) {
             tellNextOf(terms, Denials.as(terms, denied));
         } else if (denied != null) {
@@ -287,7 +289,6 @@ final class FairLine extends SerialWorker implements Ask.Listener {
             askAgainAt = Alarm.NEVER;
         }
         if (next == null) {
-            degraded = false;
             asks.withdrawDownTo(0);
         } else if (askAgainAt == Alarm.NEVER) {
             asks.adjust(next.terms, queue.size(), queue.isUniform());
@@ -296,8 +297,13 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     private void setAlarm(long now) {
         FairCall impatient = queue.impatient();
+        long at = askAgainAt;
+        if (impatient != null) {
+            outlook.look(now);
+            at = Math.min(at, Math.min(impatient.notAfter, now + Outlook.SILENCE_NANOS));
+        }
         try {
-            alarm.set(impatient == null ? askAgainAt : Math.min(askAgainAt, impatient.notAfter), now);
+            alarm.set(at, now);
         } catch (RejectedExecutionException refused) {
             failAll(
                     scheduler.isDisposed()

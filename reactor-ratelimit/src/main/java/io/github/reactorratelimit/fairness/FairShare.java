@@ -38,8 +38,8 @@ import reactor.util.context.ContextView;
  *
  * <p>A call leaves at once when it is cancelled, and those behind move up. How long a call will wait cannot be told when it comes, since others may come
  * and go first: it is denied when its {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in its Context is over, at no cost, or at once
- * if its tenant or its class has too many waiting. What can never be allowed fails at once. Where the store of the limiter is away and it denies what it
- * cannot know, so does this, at once and with its {@linkplain Decision#degraded() mark}.
+ * if its tenant or its class has too many waiting. What can never be allowed fails at once. Who waits in vain because the store of the
+ * limiter is away is denied with the {@linkplain Decision#degraded() mark} of that.
  *
  * <p>The order holds within this instance; instances that share a limiter in Redis get slots as they ask for them. Others that use the same key
  * of the limiter directly stand in line with this as a whole. Safe for any thread; nothing blocks.

@@ -33,6 +33,9 @@ class AwayTest {
     /** What the limiter says now to whoever waits. */
     private Decision answer = closed(TokenBucket.perSecond(1), 1);
 
+    /** Leaves those who wait waiting, as the line of a store does that is away. */
+    private boolean silent;
+
     private static Decision closed(RateLimitPolicy policy, long permits) {
         Decision.Quota unknown = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
         return Decision.deny(policy, permits, unknown, RETRY_NANOS).asDegraded();
@@ -51,7 +54,8 @@ class AwayTest {
                 (proxy, method, arguments) -> switch (method.getName()) {
                     case "policy" -> policy;
                     case "name" -> "away";
-                    case "acquire", "peek" -> Mono.fromSupplier(() -> answer);
+                    case "acquire" -> silent ? Mono.never() : Mono.fromSupplier(() -> answer);
+                    case "peek" -> Mono.fromSupplier(() -> answer);
                     case "acquireLease" -> Mono.error(() -> new RateLimitExceededException(answer));
                     default -> throw new UnsupportedOperationException(method.getName());
                 });
@@ -102,6 +106,30 @@ class AwayTest {
         time.advanceTimeBy(ofMillis(1));
 
         assertThat(told).singleElement().matches(Decision::degraded);
+    }
+
+    @Test
+    void whoWaitsInVainForAStoreThatIsAwayIsDeniedWithTheMark() {
+        FairShare share = share(TokenBucket.perSecond(1));
+        silent = true;
+        call(share, ofSeconds(1));
+        time.advanceTimeBy(ofMillis(999));
+        assertThat(told).isEmpty();
+        time.advanceTimeBy(ofMillis(1));
+
+        assertThat(told).singleElement().matches(Decision::degraded);
+    }
+
+    @Test
+    void whoWaitsInVainForASilentLimiterWhoseStoreAnswersHasNoMark() {
+        FairShare share = share(TokenBucket.perSecond(1));
+        silent = true;
+        call(share, ofSeconds(1));
+        time.advanceTimeBy(ofMillis(500));
+        answer = spent();
+        time.advanceTimeBy(ofMillis(500));
+
+        assertThat(told).singleElement().matches(decision -> !decision.degraded());
     }
 
     @Test
