@@ -12,7 +12,8 @@ public interface CallerThread extends Executor {
     boolean isCurrent();
 
     /**
-     * Runs a task on the thread, never before this returns.
+     * Runs a task on the thread, never before this returns. A task that was accepted must be run, for somebody waits for what it brings; one
+     * that was not, because this throws, must never be.
      *
      * @throws java.util.concurrent.RejectedExecutionException if it takes no more tasks
      */

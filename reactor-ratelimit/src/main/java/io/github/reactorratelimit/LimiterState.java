@@ -84,9 +84,7 @@ public interface LimiterState {
     Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration);
 
     /** As {@link #pause}, in one atomic step unless the key is paused for longer: then nothing happens, and zero does nothing. */
-    default Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
-        return Mono.error(new UnsupportedOperationException("this store cannot keep the longer one of two pauses"));
-    }
+    Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration);
 
     /** Moves what the key spent from one policy to another, capped at the new capacity: no burst above the new limit. */
     Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to);

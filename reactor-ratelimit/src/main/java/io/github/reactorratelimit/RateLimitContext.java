@@ -37,10 +37,13 @@ public final class RateLimitContext {
     private RateLimitContext() {}
 
     /**
-     * Answers to what is asked upstream come on {@code thread}, where a store would otherwise choose one: for callers that would go back there
-     * anyway, which is one change of thread less. What the thread asks Redis in one turn travels together: it is sent when the turn
-     * ends, or some milliseconds later by another thread if the turn takes so long. Stores that answer at once do so
-     * as always, and so do waits.
+     * Answers to what is asked upstream may come on {@code thread}, where a store would otherwise choose one: for callers that would go back
+     * there anyway, which is one change of thread less. On Redis that is what a {@code tryAcquire} of a token bucket or GCRA is told by a call that it
+     * shares with others. Whatever else comes as usual: failures, decisions made while Redis is away, what must be asked for alone, other
+     * policies, {@code acquireAll} and waits; and what is known at once. So who needs the thread must look where it is.
+     *
+     * <p>What the thread asks so in one turn travels together: it is sent when the turn ends, or some milliseconds later by another
+     * thread if the turn takes so long.
      */
     public static Function<Context, Context> answersOn(CallerThread thread) {
         Objects.requireNonNull(thread, "thread");

@@ -115,9 +115,7 @@ public interface RateLimiter extends Disposable {
      * {@link #pause} that never ends a pause earlier: one that lasts longer stays as it is. For those who pass on what others say about
      * the key, of which the last word need not be the strongest.
      */
-    default Mono<Void> pauseAtLeast(String key, Duration duration) {
-        throw new UnsupportedOperationException("this limiter cannot keep the longer one of two pauses");
-    }
+    Mono<Void> pauseAtLeast(String key, Duration duration);
 
     /**
      * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link

@@ -116,6 +116,12 @@ final class ClassLimiter implements RateLimiter {
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String tenant, Duration duration) {
+        FairShare.checkTenant(tenant);
+        return limiter.pauseAtLeast(key, duration);
+    }
+
+    @Override
     public RateLimitPolicy policy() {
         return limiter.policy();
     }

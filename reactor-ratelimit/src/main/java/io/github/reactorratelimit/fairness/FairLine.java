@@ -1,8 +1,6 @@
 package io.github.reactorratelimit.fairness;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.waiting.SerialWorker;
@@ -12,7 +10,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
@@ -75,6 +72,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     private final Asks asks;
     private final Alarm alarm;
+    private final Outlook outlook;
 
     /** When to ask again after a denial. */
     private long askAgainAt = Alarm.NEVER;
@@ -94,6 +92,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         this.deliveries = new Deliveries(callbacks);
         this.asks = new Asks(limiter, key, ahead, now(), this);
         this.alarm = new Alarm(scheduler, this::poke);
+        this.outlook = new Outlook(limiter, key);
     }
 
     long now() {
@@ -172,13 +171,13 @@ final class FairLine extends SerialWorker implements Ask.Listener {
             }
         }
         for (FairCall call = arrivals.poll(); call != null; call = arrivals.poll()) {
-            admit(call);
+            admit(call, now);
         }
         for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
             take(answer, now);
         }
         for (FairCall call = queue.impatient(); call != null && call.notAfter <= now; call = queue.impatient()) {
-            tell(call, deny(call.terms));
+            deny(call);
         }
         if (closed) {
             failAll(closedException());
@@ -192,27 +191,23 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         departed();
     }
 
-    private void admit(FairCall call) {
+    private void admit(FairCall call, long now) {
         if (!call.isWaiting()) {
             left();
             return;
         }
+        if (queue.size() == 0) {
+            outlook.begin(now);
+        }
         boolean full = queue.isFullFor(call);
         queue.add(call);
         if (full) {
-            tell(call, deny(call.terms));
+            deny(call);
         }
     }
 
-    Object deny(Terms terms) {
-        RateLimitPolicy policy = limiter.policy();
-        Decision.Quota nothingLeft = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return asDenial(terms, Decision.deny(policy, terms.permits(), nothingLeft, Decision.Quota.UNKNOWN));
-    }
-
-    /** As the limiter itself would deny it. */
-    static Object asDenial(Terms terms, Decision denied) {
-        return terms.kind() == Kind.SPENT ? denied : new RateLimitExceededException(denied);
+    private void deny(FairCall call) {
+        tell(call, Denials.deny(limiter.policy(), call.terms, outlook.isDegraded()));
     }
 
     /** Answers one who waits by something other than a grant. */
@@ -237,31 +232,31 @@ final class FairLine extends SerialWorker implements Ask.Listener {
         asks.ended(answer.ask);
         Terms terms = answer.ask.terms;
         Object outcome = answer.outcome;
-        Decision denied = denialIn(outcome);
-        if (denied != null) {
+        Decision denied = Denials.in(outcome);
+        outlook.heard(outcome, now);
+        if (denied != null && Denials.isFinal(denied)) {
+            tellNextOf(terms, Denials.as(terms, denied));
+        } else if (denied != null) {
             askLater(denied, now);
         } else if (outcome instanceof RateLimiterClosedException gone) {
             failAll(gone);
             deliveries.runIfSchedulerIsGone();
         } else if (outcome instanceof Throwable failure) {
-            FairCall call = queue.nextOf(terms);
-            if (call != null) {
-                tell(call, failure);
-            }
+            tellNextOf(terms, failure);
         } else {
             asks.granted(now);
             grant(terms, outcome);
         }
     }
 
-    private static @Nullable Decision denialIn(Object outcome) {
-        if (outcome instanceof RateLimitExceededException exceeded) {
-            return exceeded.decision();
+    private void tellNextOf(Terms terms, Object answer) {
+        FairCall call = queue.nextOf(terms);
+        if (call != null) {
+            tell(call, answer);
         }
-        return outcome instanceof Decision decision && !decision.allowed() ? decision : null;
     }
 
-    /** Who would wait however long it takes is denied only because the limiter's own line is full, or its store is away. */
+    /** Who would wait however long it takes is denied only because the limiter's own line is full, or its store is away and a share is spent. */
     private void askLater(Decision denied, long now) {
         if (asks.isEmpty()) {
             long retry = denied.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
@@ -302,8 +297,13 @@ final class FairLine extends SerialWorker implements Ask.Listener {
 
     private void setAlarm(long now) {
         FairCall impatient = queue.impatient();
+        long at = askAgainAt;
+        if (impatient != null) {
+            outlook.look(now);
+            at = Math.min(at, Math.min(impatient.notAfter, now + Outlook.SILENCE_NANOS));
+        }
         try {
-            alarm.set(impatient == null ? askAgainAt : Math.min(askAgainAt, impatient.notAfter), now);
+            alarm.set(at, now);
         } catch (RejectedExecutionException refused) {
             failAll(
                     scheduler.isDisposed()

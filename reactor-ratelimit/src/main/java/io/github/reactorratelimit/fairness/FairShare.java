@@ -38,7 +38,8 @@ import reactor.util.context.ContextView;
  *
  * <p>A call leaves at once when it is cancelled, and those behind move up. How long a call will wait cannot be told when it comes, since others may come
  * and go first: it is denied when its {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in its Context is over, at no cost, or at once
- * if its tenant or its class has too many waiting. What can never be allowed fails at once.
+ * if its tenant or its class has too many waiting. What can never be allowed fails at once. Who waits in vain because the store of the
+ * limiter is away is denied with the {@linkplain Decision#degraded() mark} of that.
  *
  * <p>The order holds within this instance; instances that share a limiter in Redis get slots as they ask for them. Others that use the same key
  * of the limiter directly stand in line with this as a whole. Safe for any thread; nothing blocks.
@@ -237,7 +238,9 @@ public final class FairShare implements Disposable {
                     .cast(Object.class);
         }
         return limiter.peek(key, terms.permits())
-                .map(seen -> seen.allowed() ? line.deny(terms) : FairLine.asDenial(terms, seen))
+                .map(seen -> seen.allowed()
+                        ? Denials.deny(limiter.policy(), terms, seen.degraded())
+                        : Denials.as(terms, seen))
                 .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
     }
 }

@@ -4,7 +4,6 @@ import io.github.reactorratelimit.CallerThread;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitPolicy;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -168,7 +167,7 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
         try {
             thread.execute(this);
             return true;
-        } catch (RejectedExecutionException gone) {
+        } catch (RuntimeException refused) {
             return false;
         }
     }

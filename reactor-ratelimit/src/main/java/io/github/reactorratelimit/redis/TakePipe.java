@@ -19,8 +19,8 @@ import reactor.util.concurrent.Queues;
  *
  * <p>Calls are written by one worker at a time, and all that share a pipe go to the same node of Redis, which runs them in the order
  * in which they come: so the takes of a key are decided in arrival order, though several calls may be under way. What the connection's own thread
- * writes overtakes what another thread wrote a moment before: so the worker never works there, but is poked by those who deliver, before
- * they deliver.
+ * writes overtakes what another thread wrote a moment before: so the worker is not poked there by answers, but by those who deliver, before
+ * they deliver. Only who asks on that thread, because Lettuce was given the application's event loops, works there.
  *
  * <p>Where a {@linkplain CallerThread thread} that asks is known, as event loops are, the worker is poked at the end of its {@linkplain Turn
  * turn}: what all of its requests ask travels together.

@@ -47,7 +47,7 @@ final class Turn {
         count.incrementAndGet();
         try {
             thread.execute(end);
-        } catch (RejectedExecutionException gone) {
+        } catch (RuntimeException refused) {
             begun.set(false);
             return false;
         }

@@ -267,6 +267,20 @@ class FairShareTest {
         assertThat(world.tenants()).containsExactly("a", "u", "a");
     }
 
+    @Test
+    void longerOneOfTwoPausesOfAClassHoldsEverybody() {
+        World world = world();
+        RateLimiter batch = world.share.limiter("batch");
+        batch.pauseAtLeast("a", ofMillis(200)).block(PATIENCE);
+        batch.pauseAtLeast("b", ofMillis(100)).block(PATIENCE);
+        world.call("u", "interactive", 1);
+        world.pass(199);
+        assertThat(world.departures).isEmpty();
+        world.pass(11);
+        assertThat(world.tenants()).containsExactly("u");
+        assertThatThrownBy(() -> batch.pauseAtLeast("", ofMillis(100))).isInstanceOf(IllegalArgumentException.class);
+    }
+
     /** Somebody else fills the limiter's own line: the call waits in this one. */
     @Test
     void fullLineOfTheLimiterIsAskedAgain() {

@@ -262,6 +262,11 @@ final class HandLimiter implements RateLimiter {
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String key, Duration duration) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
         throw new UnsupportedOperationException();
     }

@@ -4,17 +4,22 @@ import io.github.reactorratelimit.CallerThread;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
 
 /** A thread that asks, whose turns end when the test says so, on the thread of the test. */
 final class HandThread implements CallerThread {
 
     private final Thread owner = Thread.currentThread();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-    private volatile boolean refuses;
+    private volatile @Nullable RuntimeException refusal;
 
     /** Takes no more tasks. */
     void refuse() {
-        refuses = true;
+        refuseBy(new RejectedExecutionException("takes no more tasks"));
+    }
+
+    void refuseBy(RuntimeException thrown) {
+        refusal = thrown;
     }
 
     int waiting() {
@@ -35,8 +40,9 @@ final class HandThread implements CallerThread {
 
     @Override
     public void execute(Runnable task) {
-        if (refuses) {
-            throw new RejectedExecutionException("takes no more tasks");
+        RuntimeException thrown = refusal;
+        if (thrown != null) {
+            throw thrown;
         }
         tasks.add(task);
     }

@@ -116,6 +116,17 @@ class TurnTest {
     }
 
     @Test
+    void threadWhoseExecuteFailsIsNotWaitedFor() {
+        HandThread broken = new HandThread();
+        broken.refuseBy(new IllegalStateException("broken"));
+
+        assertThat(turn.pokesLater(broken)).isFalse();
+        assertThat(turn.pokesLater(thread)).isTrue();
+        thread.endTurn();
+        assertThat(pipe.pokes).isEqualTo(1);
+    }
+
+    @Test
     void turnsEndWithoutATimerToo() {
         Scheduler gone = Schedulers.newSingle("gone");
         gone.dispose();

@@ -72,6 +72,11 @@ public record BrokenLimiter(RateLimitPolicy policy, Mono<Decision> answer) imple
     }
 
     @Override
+    public Mono<Void> pauseAtLeast(String key, Duration duration) {
+        return Mono.empty();
+    }
+
+    @Override
     public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
         return Mono.error(new Failure());
     }
