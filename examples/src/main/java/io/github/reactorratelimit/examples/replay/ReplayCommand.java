@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -67,7 +66,10 @@ public final class ReplayCommand implements Callable<Integer> {
             description = "How long a request may wait for its turn, in milliseconds. Unless given, nobody waits.")
     private long maxWaitMillis;
 
-    @Option(names = "--plot", paramLabel = "FILE", description = "Draw it, as .svg or .png. May be given twice.")
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE",
+            description = "Draw it, as .svg or .png; needs fonts. May be given twice.")
     private List<Path> plots = List.of();
 
     @Option(
@@ -80,7 +82,17 @@ public final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--no-progress", description = "No progress bar.")
     private boolean silent;
 
-    private ReplayCommand() {}
+    private final Drawing drawing;
+
+    private ReplayCommand(Drawing drawing) {
+        this.drawing = drawing;
+    }
+
+    /** Writes a report as a picture. */
+    @FunctionalInterface
+    interface Drawing {
+        void write(ReplayReport report, Path file) throws IOException;
+    }
 
     /**
      * Runs the command and ends the process with its status.
@@ -93,7 +105,11 @@ public final class ReplayCommand implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new ReplayCommand()).setCaseInsensitiveEnumValuesAllowed(true);
+        return commandLine(Plot::write);
+    }
+
+    static CommandLine commandLine(Drawing drawing) {
+        return new CommandLine(new ReplayCommand(drawing)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -108,13 +124,12 @@ public final class ReplayCommand implements Callable<Integer> {
         }
         ReplayReport report = comparison.report(parser.unreadable(), top);
         out.print(SummaryTable.of(report));
+        boolean allDrawn = true;
         for (Path plot : plots) {
-            draw(report, plot);
-            out.println();
-            out.println("drawn: " + plot);
+            allDrawn &= draw(report, plot, out);
         }
         out.flush();
-        return CommandLine.ExitCode.OK;
+        return allDrawn ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
     }
 
     private void check() {
@@ -174,14 +189,27 @@ public final class ReplayCommand implements Callable<Integer> {
         return builder.build();
     }
 
-    private void draw(ReplayReport report, Path plot) {
+    /** What was counted is printed whether or not it can be drawn. */
+    private boolean draw(ReplayReport report, Path plot, PrintWriter out) {
         try {
-            Plot.write(report, plot);
-        } catch (IOException | LinkageError | RuntimeException failed) {
-            // A JDK without fonts fails in many ways; what was counted is printed already.
-            throw bad(String.format(
-                    Locale.ROOT, "%s could not be drawn (%s); plots need fonts, such as fontconfig", plot, failed));
+            drawing.write(report, plot);
+            out.println();
+            out.println("drawn: " + plot);
+            return true;
+        } catch (IOException notWritten) {
+            complain(plot + " could not be written: " + notWritten);
+        } catch (InternalError | LinkageError | RuntimeException failed) {
+            // A JDK without fonts fails in many ways, and in another one the second time.
+            complain(plot + " could not be drawn: plots need fonts, install fontconfig and a font package such as"
+                    + " fonts-dejavu-core (" + failed + ")");
         }
+        return false;
+    }
+
+    private void complain(String reason) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.println(reason);
+        err.flush();
     }
 
     private ParameterException bad(String reason) {

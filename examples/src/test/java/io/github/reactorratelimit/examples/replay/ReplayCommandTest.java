@@ -2,6 +2,7 @@ package io.github.reactorratelimit.examples.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 
 class ReplayCommandTest {
@@ -33,12 +35,13 @@ class ReplayCommandTest {
     }
 
     private int run(String... args) {
+        return run(ReplayCommand.commandLine(), args);
+    }
+
+    private int run(CommandLine command, String... args) {
         List<String> all = new ArrayList<>(List.of(args));
         all.add("--no-progress");
-        return ReplayCommand.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(all.toArray(String[]::new));
+        return command.setOut(new PrintWriter(out)).setErr(new PrintWriter(err)).execute(all.toArray(String[]::new));
     }
 
     private static String log(int seconds) {
@@ -74,15 +77,61 @@ class ReplayCommandTest {
                 "--plot",
                 png.toString());
 
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isEqualTo(CommandLine.ExitCode.OK);
         assertThat(out.toString())
                 .contains("660 requests from 2026-10-10T13:00:00Z to 2026-10-10T13:00:59Z")
                 .containsPattern("token-bucket:5/s:burst=5 +360 +300 +45.45 %")
                 .containsPattern("fixed-window:300/m +360 +300 +45.45 %")
                 .containsPattern("192.0.2.66 +300 denied of +600");
-        assertThat(svg).content().contains("<svg").contains("rgb(15,118,110)").contains("rgb(180,83,9)");
-        assertThat(Files.readAllBytes(png)).startsWith((byte) 0x89, 'P', 'N', 'G');
+        if (hasFonts()) {
+            assertThat(err.toString()).isEmpty();
+            assertThat(status).isEqualTo(CommandLine.ExitCode.OK);
+            assertThat(svg)
+                    .content()
+                    .contains("<svg")
+                    .contains("rgb(15,118,110)")
+                    .contains("rgb(180,83,9)");
+            assertThat(Files.readAllBytes(png)).startsWith((byte) 0x89, 'P', 'N', 'G');
+        } else {
+            assertThat(err.toString()).contains("plots need fonts");
+            assertThat(status).isEqualTo(CommandLine.ExitCode.SOFTWARE);
+        }
+    }
+
+    /** A JDK on a bare machine has none, and says so in an error. */
+    private static boolean hasFonts() {
+        try {
+            BufferedImage image = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB);
+            return image.createGraphics().getFontMetrics().stringWidth("probe") > 0;
+        } catch (InternalError | LinkageError | RuntimeException none) {
+            return false;
+        }
+    }
+
+    static List<Throwable> withoutFonts() {
+        return List.of(
+                new InternalError("Fontconfig head is null, check your fonts or fonts configuration"),
+                new NoClassDefFoundError("Could not initialize class sun.awt.X11FontManager"),
+                new UnsatisfiedLinkError("libfreetype.so.6"),
+                new NullPointerException("head"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("withoutFonts")
+    void withoutFontsTheTableIsPrintedAllTheSame(Throwable failure) throws IOException {
+        CommandLine command = ReplayCommand.commandLine((report, file) -> {
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) failure;
+        });
+
+        int status = run(command, written("access.log", log(1)).toString(), "--plot", "plot.svg");
+
+        assertThat(status).isEqualTo(CommandLine.ExitCode.SOFTWARE);
+        assertThat(out.toString()).contains("11 requests").doesNotContain("drawn");
+        assertThat(err.toString())
+                .contains("plot.svg could not be drawn: plots need fonts, install fontconfig")
+                .doesNotContain("Usage");
     }
 
     @Test
