@@ -1,9 +1,22 @@
 package io.github.reactorratelimit.examples.replay;
 
+import java.time.DateTimeException;
+
 /**
  * A request in a log.
  *
- * @param epochNanos when, since 1970
- * @param key whose it was
+ * @param epochNanos when, since 1970; at most 146 years from then, so that no two times are too far apart for a {@code long}
+ * @param key whose it was; {@code -} if that is empty, as in a log
  */
-public record LogRecord(long epochNanos, String key) {}
+public record LogRecord(long epochNanos, String key) {
+
+    private static final long FURTHEST_NANOS = Long.MAX_VALUE / 2;
+
+    /** @throws DateTimeException if it lies more than 146 years from 1970 */
+    public LogRecord {
+        if (epochNanos > FURTHEST_NANOS || epochNanos < -FURTHEST_NANOS) {
+            throw new DateTimeException("a time of a log must lie in the years 1824 to 2116");
+        }
+        key = key.isEmpty() ? "-" : key;
+    }
+}

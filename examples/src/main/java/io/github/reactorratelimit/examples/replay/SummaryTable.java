@@ -80,8 +80,8 @@ final class SummaryTable {
     }
 
     private static int widest(List<String> texts, String title) {
-        return Math.max(
-                title.length(), texts.stream().mapToInt(String::length).max().orElse(1));
+        int longest = texts.stream().mapToInt(String::length).max().orElse(1);
+        return Math.max(1, Math.max(title.length(), longest));
     }
 
     private static String wait(Duration wait) {

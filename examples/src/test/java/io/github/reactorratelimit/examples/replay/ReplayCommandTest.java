@@ -172,6 +172,23 @@ class ReplayCommandTest {
     }
 
     @Test
+    void timesTooFarApartAreLeftOut() throws IOException {
+        String log = "-9000000000,a\n1760000000,a\n9000000000,b\n";
+
+        assertThat(run(written("log.csv", log).toString())).isZero();
+        assertThat(out.toString()).contains("1 requests").contains("2 lines could not be read");
+    }
+
+    @Test
+    void aUserWithoutANameIsShownAsInALog() throws IOException {
+        String log = "192.0.2.1 -  [10/Oct/2026:13:00:00 +0000] \"GET / HTTP/1.1\" 200 1\n".repeat(3);
+
+        assertThat(run(written("access.log", log).toString(), "-k", "user", "-p", "gcra:1/h"))
+                .isZero();
+        assertThat(out.toString()).containsPattern("(?m)^  - +2 denied of +3");
+    }
+
+    @Test
     void aKeyCannotWriteToTheTerminal() throws IOException {
         String log = "1760000000,\u001b[31mred\n".repeat(3);
 
