@@ -77,6 +77,6 @@ public final class LogParser {
         if (line == null) {
             return expected + "; it is empty";
         }
-        return expected + "; the first line is: " + (line.length() <= SHOWN ? line : line.substring(0, SHOWN) + "…");
+        return expected + "; the first line is: " + TerminalText.of(line, SHOWN);
     }
 }

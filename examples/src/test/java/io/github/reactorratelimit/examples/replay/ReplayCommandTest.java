@@ -190,9 +190,16 @@ class ReplayCommandTest {
 
     @Test
     void aKeyCannotWriteToTheTerminal() throws IOException {
-        String log = "1760000000,\u001b[31mred\n".repeat(3);
+        String log = "1760000000,\u001b[31mred\u009b1m\u202e\n".repeat(3);
 
         assertThat(run(written("log.csv", log).toString(), "-p", "gcra:1/h")).isZero();
-        assertThat(out.toString()).contains("?[31mred").doesNotContain("\u001b");
+        assertThat(out.toString()).contains("?[31mred?1m? ").doesNotContain("\u001b");
+    }
+
+    @Test
+    void aLineThatCannotBeReadCannotWriteToTheTerminalEither() throws IOException {
+        run(written("letter.txt", "\u001b]0;title\u0007\u009b2J\u202eDear all").toString());
+
+        assertThat(err.toString()).contains("the first line is: ?]0;title??2J?Dear all");
     }
 }
