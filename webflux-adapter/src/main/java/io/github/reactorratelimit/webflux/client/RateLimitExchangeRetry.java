@@ -173,10 +173,17 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
         if (failure instanceof WebClientResponseException refused) {
             HttpHeaders headers = refused.getHeaders();
             String value = headers.getFirst(RetryAfter.FIELD);
-            return value == null
-                    ? Optional.empty()
-                    : RetryAfter.parse(value, headers.getFirst("Date"), Clock.systemUTC());
+            return value == null ? Optional.empty() : named(value, headers.getFirst("Date"));
         }
         return Optional.empty();
+    }
+
+    /** Whatever a server writes, the refusal is what the caller is to see. */
+    private static Optional<Duration> named(String retryAfter, @Nullable String date) {
+        try {
+            return RetryAfter.parse(retryAfter, date, Clock.systemUTC());
+        } catch (RuntimeException malformed) {
+            return Optional.empty();
+        }
     }
 }

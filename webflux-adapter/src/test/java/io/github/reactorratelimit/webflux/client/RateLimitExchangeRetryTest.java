@@ -177,6 +177,17 @@ class RateLimitExchangeRetryTest {
     }
 
     @Test
+    void dateThatCannotBeIsNotBelieved() {
+        FakeServer server = FakeServer.saying(
+                answer(429, "Date", "Mon, 01 Jan -999999999 00:00:00 GMT", "Retry-After", "tomorrow"));
+
+        ClientResponse last = last(RateLimitExchangeRetry.of(BRISK), GET, server);
+
+        assertThat(last.statusCode().value()).isEqualTo(429);
+        assertThat(server.arrivalsMillis()).hasSize(3);
+    }
+
+    @Test
     void budgetThatIsSpentEndsRetries() {
         RetryBudget budget = RetryBudget.ofShare(0.5).withAtLeastPerSecond(0);
         FakeServer server = FakeServer.saying(answer(503));
