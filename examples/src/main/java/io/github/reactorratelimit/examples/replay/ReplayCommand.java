@@ -79,6 +79,14 @@ public final class ReplayCommand implements Callable<Integer> {
             description = "How many of the keys that were limited most are shown. Unless given: ${DEFAULT-VALUE}")
     private int top;
 
+    @Option(
+            names = "--max-keys",
+            paramLabel = "N",
+            defaultValue = "1000000",
+            description = "How many different keys there may be; each takes some hundred bytes for each policy. Unless"
+                    + " given: ${DEFAULT-VALUE}")
+    private int maxKeys;
+
     @Option(names = "--no-progress", description = "No progress bar.")
     private boolean silent;
 
@@ -142,6 +150,9 @@ public final class ReplayCommand implements Callable<Integer> {
         if (top < 0) {
             throw bad("--top must not be negative, was " + top);
         }
+        if (maxKeys < 1) {
+            throw bad("--max-keys must be positive, was " + maxKeys);
+        }
         if (policies.size() > MOST_POLICIES) {
             throw bad("at most " + MOST_POLICIES + " policies at a time, were " + policies.size());
         }
@@ -154,7 +165,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
     private Comparison comparison() {
         try {
-            return Comparison.of(policies, Duration.ofMillis(maxWaitMillis));
+            return Comparison.of(policies, Duration.ofMillis(maxWaitMillis), maxKeys);
         } catch (IllegalArgumentException | ArithmeticException refused) {
             throw bad(String.valueOf(refused.getMessage()));
         }
@@ -173,6 +184,8 @@ public final class ReplayCommand implements Callable<Integer> {
                 }
             }
             return requests;
+        } catch (TooManyKeysException tooMany) {
+            throw bad(log + " has " + tooMany.getMessage() + "; --max-keys allows more, -Xmx gives them memory");
         }
     }
 

@@ -152,7 +152,9 @@ class ReplayCommandTest {
         "-w, NaN, Invalid value",
         "-k, colour, Invalid value",
         "--plot, picture.gif, must end in .svg or .png",
-        "--top, -1, must not be negative"
+        "--top, -1, must not be negative",
+        "--max-keys, 0, must be positive",
+        "--max-keys, 1, has more than 1 different keys; --max-keys allows more"
     })
     void aBadOptionIsRefusedWithAReason(String option, String value, String reason) throws IOException {
         assertThat(run(written("access.log", log(1)).toString(), option, value)).isEqualTo(CommandLine.ExitCode.USAGE);
