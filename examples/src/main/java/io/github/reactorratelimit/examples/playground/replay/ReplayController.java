@@ -37,7 +37,7 @@ final class ReplayController {
             @RequestParam(defaultValue = "0") String maxWaitMillis) {
         Comparison comparison = comparison(policies, maxWait(maxWaitMillis));
         LogParser parser = new LogParser(key(key));
-        return log.reduceWith(UploadedLog::new, UploadedLog::plus)
+        return UploadedLog.read(log)
                 .publishOn(Schedulers.boundedElastic())
                 .map(uploaded -> run(uploaded.text(), parser, comparison));
     }
