@@ -38,6 +38,8 @@ abstract class WebPrelude {
 
     static RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(10));
 
+    static RateLimitExchangeFilter filter = RateLimitExchangeFilter.of(limiter);
+
     static WebClient client = WebClient.create();
 
     interface Quotes {}

@@ -5,12 +5,17 @@ import io.github.reactorratelimit.replay.Arrival;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
- * Runs the requests of a log through several policies in one pass, in bounded memory. Not thread-safe.
+ * Runs the requests of a log through several policies in one pass. Not thread-safe.
+ *
+ * <p>Memory does not grow with the length of a log, but with its keys: each policy holds those that have not recovered, and the comparison knows all that
+ * it has seen. So there may be no more than {@code mostKeys} different ones.
  *
  * <p>Requests come in the order of the log. One whose time lies before that of the one ahead of it, as servers write them when
  * they log a request at its end, counts as if it had come with that one.
@@ -22,6 +27,8 @@ public final class Comparison {
 
     private final Map<String, RateLimitPolicy> policies;
     private final Duration maxWait;
+    private final int mostKeys;
+    private final Set<String> keys = new HashSet<>();
     private final List<PolicyRun> runs = new ArrayList<>();
     private final FrequentKeys requests = new FrequentKeys(KEYS);
     private final Timeline timeline;
@@ -30,9 +37,10 @@ public final class Comparison {
     private long arrivals;
     private long outOfOrder;
 
-    private Comparison(Map<String, RateLimitPolicy> policies, Duration maxWait) {
+    private Comparison(Map<String, RateLimitPolicy> policies, Duration maxWait, int mostKeys) {
         this.policies = policies;
         this.maxWait = maxWait;
+        this.mostKeys = mostKeys;
         this.timeline = new Timeline(1 + 2 * policies.size());
     }
 
@@ -41,16 +49,24 @@ public final class Comparison {
      *
      * @param policies in words, see {@link PolicyText}
      * @param maxWait how long a request may wait; zero denies what finds no permit
+     * @param mostKeys how many different keys it takes
      * @throws IllegalArgumentException if one of them is no policy
      */
-    public static Comparison of(List<String> policies, Duration maxWait) {
+    public static Comparison of(List<String> policies, Duration maxWait, int mostKeys) {
         Map<String, RateLimitPolicy> parsed = new LinkedHashMap<>();
         policies.forEach(text -> parsed.put(text, PolicyText.parse(text)));
-        return new Comparison(parsed, maxWait);
+        return new Comparison(parsed, maxWait, mostKeys);
     }
 
-    /** The next request of the log. */
+    /**
+     * The next request of the log.
+     *
+     * @throws TooManyKeysException if it has one key more than are taken
+     */
     public void add(LogRecord request) {
+        if (keys.add(request.key()) && keys.size() > mostKeys) {
+            throw new TooManyKeysException(mostKeys);
+        }
         if (arrivals == 0) {
             begin(request.epochNanos());
         }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.examples.replay;
 
+import java.time.DateTimeException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -32,12 +33,20 @@ public final class LogParser {
         if (line.isBlank()) {
             return Optional.empty();
         }
-        LogRecord record = read(line);
+        LogRecord record = readable(line);
         if (record == null && !(format == null && CsvLine.isTitle(line))) {
             unreadable++;
             firstUnreadable = firstUnreadable == null ? line : firstUnreadable;
         }
         return Optional.ofNullable(record);
+    }
+
+    private @Nullable LogRecord readable(String line) {
+        try {
+            return read(line);
+        } catch (DateTimeException tooFarAway) {
+            return null;
+        }
     }
 
     private @Nullable LogRecord read(String line) {
@@ -68,6 +77,6 @@ public final class LogParser {
         if (line == null) {
             return expected + "; it is empty";
         }
-        return expected + "; the first line is: " + (line.length() <= SHOWN ? line : line.substring(0, SHOWN) + "…");
+        return expected + "; the first line is: " + TerminalText.of(line, SHOWN);
     }
 }

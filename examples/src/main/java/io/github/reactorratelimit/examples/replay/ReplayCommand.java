@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
@@ -67,7 +66,10 @@ public final class ReplayCommand implements Callable<Integer> {
             description = "How long a request may wait for its turn, in milliseconds. Unless given, nobody waits.")
     private long maxWaitMillis;
 
-    @Option(names = "--plot", paramLabel = "FILE", description = "Draw it, as .svg or .png. May be given twice.")
+    @Option(
+            names = "--plot",
+            paramLabel = "FILE",
+            description = "Draw it, as .svg or .png; needs fonts. May be given twice.")
     private List<Path> plots = List.of();
 
     @Option(
@@ -77,10 +79,28 @@ public final class ReplayCommand implements Callable<Integer> {
             description = "How many of the keys that were limited most are shown. Unless given: ${DEFAULT-VALUE}")
     private int top;
 
+    @Option(
+            names = "--max-keys",
+            paramLabel = "N",
+            defaultValue = "1000000",
+            description = "How many different keys there may be; each takes some hundred bytes for each policy. Unless"
+                    + " given: ${DEFAULT-VALUE}")
+    private int maxKeys;
+
     @Option(names = "--no-progress", description = "No progress bar.")
     private boolean silent;
 
-    private ReplayCommand() {}
+    private final Drawing drawing;
+
+    private ReplayCommand(Drawing drawing) {
+        this.drawing = drawing;
+    }
+
+    /** Writes a report as a picture. */
+    @FunctionalInterface
+    interface Drawing {
+        void write(ReplayReport report, Path file) throws IOException;
+    }
 
     /**
      * Runs the command and ends the process with its status.
@@ -93,7 +113,11 @@ public final class ReplayCommand implements Callable<Integer> {
     }
 
     static CommandLine commandLine() {
-        return new CommandLine(new ReplayCommand()).setCaseInsensitiveEnumValuesAllowed(true);
+        return commandLine(Plot::write);
+    }
+
+    static CommandLine commandLine(Drawing drawing) {
+        return new CommandLine(new ReplayCommand(drawing)).setCaseInsensitiveEnumValuesAllowed(true);
     }
 
     @Override
@@ -108,13 +132,12 @@ public final class ReplayCommand implements Callable<Integer> {
         }
         ReplayReport report = comparison.report(parser.unreadable(), top);
         out.print(SummaryTable.of(report));
+        boolean allDrawn = true;
         for (Path plot : plots) {
-            draw(report, plot);
-            out.println();
-            out.println("drawn: " + plot);
+            allDrawn &= draw(report, plot, out);
         }
         out.flush();
-        return CommandLine.ExitCode.OK;
+        return allDrawn ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
     }
 
     private void check() {
@@ -126,6 +149,9 @@ public final class ReplayCommand implements Callable<Integer> {
         }
         if (top < 0) {
             throw bad("--top must not be negative, was " + top);
+        }
+        if (maxKeys < 1) {
+            throw bad("--max-keys must be positive, was " + maxKeys);
         }
         if (policies.size() > MOST_POLICIES) {
             throw bad("at most " + MOST_POLICIES + " policies at a time, were " + policies.size());
@@ -139,7 +165,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
     private Comparison comparison() {
         try {
-            return Comparison.of(policies, Duration.ofMillis(maxWaitMillis));
+            return Comparison.of(policies, Duration.ofMillis(maxWaitMillis), maxKeys);
         } catch (IllegalArgumentException | ArithmeticException refused) {
             throw bad(String.valueOf(refused.getMessage()));
         }
@@ -158,6 +184,8 @@ public final class ReplayCommand implements Callable<Integer> {
                 }
             }
             return requests;
+        } catch (TooManyKeysException tooMany) {
+            throw bad(log + " has " + tooMany.getMessage() + "; --max-keys allows more, -Xmx gives them memory");
         }
     }
 
@@ -174,14 +202,27 @@ public final class ReplayCommand implements Callable<Integer> {
         return builder.build();
     }
 
-    private void draw(ReplayReport report, Path plot) {
+    /** What was counted is printed whether or not it can be drawn. */
+    private boolean draw(ReplayReport report, Path plot, PrintWriter out) {
         try {
-            Plot.write(report, plot);
-        } catch (IOException | LinkageError | RuntimeException failed) {
-            // A JDK without fonts fails in many ways; what was counted is printed already.
-            throw bad(String.format(
-                    Locale.ROOT, "%s could not be drawn (%s); plots need fonts, such as fontconfig", plot, failed));
+            drawing.write(report, plot);
+            out.println();
+            out.println("drawn: " + plot);
+            return true;
+        } catch (IOException notWritten) {
+            complain(plot + " could not be written: " + notWritten);
+        } catch (InternalError | LinkageError | RuntimeException failed) {
+            // A JDK without fonts fails in many ways, and in another one the second time.
+            complain(plot + " could not be drawn: plots need fonts, install fontconfig and a font package such as"
+                    + " fonts-dejavu-core (" + failed + ")");
         }
+        return false;
+    }
+
+    private void complain(String reason) {
+        PrintWriter err = spec.commandLine().getErr();
+        err.println(reason);
+        err.flush();
     }
 
     private ParameterException bad(String reason) {

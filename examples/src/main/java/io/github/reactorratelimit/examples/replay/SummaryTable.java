@@ -73,15 +73,13 @@ final class SummaryTable {
         }
     }
 
-    /** Control characters in a key must not reach the terminal. */
     private static String shown(LimitedKey key) {
-        String safe = key.key().replaceAll("\\p{Cntrl}", "?");
-        return safe.length() <= WIDEST_KEY ? safe : safe.substring(0, WIDEST_KEY - 1) + "…";
+        return TerminalText.of(key.key(), WIDEST_KEY);
     }
 
     private static int widest(List<String> texts, String title) {
-        return Math.max(
-                title.length(), texts.stream().mapToInt(String::length).max().orElse(1));
+        int longest = texts.stream().mapToInt(String::length).max().orElse(1);
+        return Math.max(1, Math.max(title.length(), longest));
     }
 
     private static String wait(Duration wait) {

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.examples.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import picocli.CommandLine;
 
 class ReplayCommandTest {
@@ -33,12 +35,13 @@ class ReplayCommandTest {
     }
 
     private int run(String... args) {
+        return run(ReplayCommand.commandLine(), args);
+    }
+
+    private int run(CommandLine command, String... args) {
         List<String> all = new ArrayList<>(List.of(args));
         all.add("--no-progress");
-        return ReplayCommand.commandLine()
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(all.toArray(String[]::new));
+        return command.setOut(new PrintWriter(out)).setErr(new PrintWriter(err)).execute(all.toArray(String[]::new));
     }
 
     private static String log(int seconds) {
@@ -74,15 +77,61 @@ class ReplayCommandTest {
                 "--plot",
                 png.toString());
 
-        assertThat(err.toString()).isEmpty();
-        assertThat(status).isEqualTo(CommandLine.ExitCode.OK);
         assertThat(out.toString())
                 .contains("660 requests from 2026-10-10T13:00:00Z to 2026-10-10T13:00:59Z")
                 .containsPattern("token-bucket:5/s:burst=5 +360 +300 +45.45 %")
                 .containsPattern("fixed-window:300/m +360 +300 +45.45 %")
                 .containsPattern("192.0.2.66 +300 denied of +600");
-        assertThat(svg).content().contains("<svg").contains("rgb(15,118,110)").contains("rgb(180,83,9)");
-        assertThat(Files.readAllBytes(png)).startsWith((byte) 0x89, 'P', 'N', 'G');
+        if (hasFonts()) {
+            assertThat(err.toString()).isEmpty();
+            assertThat(status).isEqualTo(CommandLine.ExitCode.OK);
+            assertThat(svg)
+                    .content()
+                    .contains("<svg")
+                    .contains("rgb(15,118,110)")
+                    .contains("rgb(180,83,9)");
+            assertThat(Files.readAllBytes(png)).startsWith((byte) 0x89, 'P', 'N', 'G');
+        } else {
+            assertThat(err.toString()).contains("plots need fonts");
+            assertThat(status).isEqualTo(CommandLine.ExitCode.SOFTWARE);
+        }
+    }
+
+    /** A JDK on a bare machine has none, and says so in an error. */
+    private static boolean hasFonts() {
+        try {
+            BufferedImage image = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB);
+            return image.createGraphics().getFontMetrics().stringWidth("probe") > 0;
+        } catch (InternalError | LinkageError | RuntimeException none) {
+            return false;
+        }
+    }
+
+    static List<Throwable> withoutFonts() {
+        return List.of(
+                new InternalError("Fontconfig head is null, check your fonts or fonts configuration"),
+                new NoClassDefFoundError("Could not initialize class sun.awt.X11FontManager"),
+                new UnsatisfiedLinkError("libfreetype.so.6"),
+                new NullPointerException("head"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("withoutFonts")
+    void withoutFontsTheTableIsPrintedAllTheSame(Throwable failure) throws IOException {
+        CommandLine command = ReplayCommand.commandLine((report, file) -> {
+            if (failure instanceof Error error) {
+                throw error;
+            }
+            throw (RuntimeException) failure;
+        });
+
+        int status = run(command, written("access.log", log(1)).toString(), "--plot", "plot.svg");
+
+        assertThat(status).isEqualTo(CommandLine.ExitCode.SOFTWARE);
+        assertThat(out.toString()).contains("11 requests").doesNotContain("drawn");
+        assertThat(err.toString())
+                .contains("plot.svg could not be drawn: plots need fonts, install fontconfig")
+                .doesNotContain("Usage");
     }
 
     @Test
@@ -103,7 +152,9 @@ class ReplayCommandTest {
         "-w, NaN, Invalid value",
         "-k, colour, Invalid value",
         "--plot, picture.gif, must end in .svg or .png",
-        "--top, -1, must not be negative"
+        "--top, -1, must not be negative",
+        "--max-keys, 0, must be positive",
+        "--max-keys, 1, has more than 1 different keys; --max-keys allows more"
     })
     void aBadOptionIsRefusedWithAReason(String option, String value, String reason) throws IOException {
         assertThat(run(written("access.log", log(1)).toString(), option, value)).isEqualTo(CommandLine.ExitCode.USAGE);
@@ -123,10 +174,34 @@ class ReplayCommandTest {
     }
 
     @Test
+    void timesTooFarApartAreLeftOut() throws IOException {
+        String log = "-9000000000,a\n1760000000,a\n9000000000,b\n";
+
+        assertThat(run(written("log.csv", log).toString())).isZero();
+        assertThat(out.toString()).contains("1 requests").contains("2 lines could not be read");
+    }
+
+    @Test
+    void aUserWithoutANameIsShownAsInALog() throws IOException {
+        String log = "192.0.2.1 -  [10/Oct/2026:13:00:00 +0000] \"GET / HTTP/1.1\" 200 1\n".repeat(3);
+
+        assertThat(run(written("access.log", log).toString(), "-k", "user", "-p", "gcra:1/h"))
+                .isZero();
+        assertThat(out.toString()).containsPattern("(?m)^  - +2 denied of +3");
+    }
+
+    @Test
     void aKeyCannotWriteToTheTerminal() throws IOException {
-        String log = "1760000000,\u001b[31mred\n".repeat(3);
+        String log = "1760000000,\u001b[31mred\u009b1m\u202e\n".repeat(3);
 
         assertThat(run(written("log.csv", log).toString(), "-p", "gcra:1/h")).isZero();
-        assertThat(out.toString()).contains("?[31mred").doesNotContain("\u001b");
+        assertThat(out.toString()).contains("?[31mred?1m? ").doesNotContain("\u001b");
+    }
+
+    @Test
+    void aLineThatCannotBeReadCannotWriteToTheTerminalEither() throws IOException {
+        run(written("letter.txt", "\u001b]0;title\u0007\u009b2J\u202eDear all").toString());
+
+        assertThat(err.toString()).contains("the first line is: ?]0;title??2J?Dear all");
     }
 }

@@ -119,7 +119,7 @@ class ReplayPartsTest {
     void aComparisonSaysWhatTheReplayOfTheLibrarySays(int maxWaitMillis) {
         List<String> policies = List.of("token-bucket:3/s:burst=5", "leaky-bucket:2/s:queue=4", "sliding-log:9/3s");
         Duration maxWait = Duration.ofMillis(maxWaitMillis);
-        Comparison comparison = Comparison.of(policies, maxWait);
+        Comparison comparison = Comparison.of(policies, maxWait, 3);
         List<Arrival> arrivals = new ArrayList<>();
         Random random = new Random(11);
         long at = 0;
@@ -153,8 +153,30 @@ class ReplayPartsTest {
     }
 
     @Test
+    void oneKeyMoreThanAreTakenIsRefused() {
+        Comparison comparison = Comparison.of(List.of("fixed-window:1/h"), Duration.ZERO, 2);
+        for (String key : List.of("a", "b", "a", "b")) {
+            comparison.add(new LogRecord(0, key));
+        }
+
+        assertThatThrownBy(() -> comparison.add(new LogRecord(0, "c")))
+                .isInstanceOf(TooManyKeysException.class)
+                .hasMessage("more than 2 different keys");
+    }
+
+    @Test
+    void aLongKeyIsCutAndStillDiffersFromOthers() {
+        String shared = "/".repeat(60_000);
+        LogRecord one = new LogRecord(0, shared + "1");
+        LogRecord other = new LogRecord(0, shared + "2");
+
+        assertThat(one.key()).hasSizeLessThanOrEqualTo(256).startsWith("//").contains("…");
+        assertThat(one).isNotEqualTo(other).isEqualTo(new LogRecord(0, shared + "1"));
+    }
+
+    @Test
     void aRequestThatIsLoggedLateCountsWithTheOneAhead() {
-        Comparison comparison = Comparison.of(List.of("fixed-window:1/h"), Duration.ZERO);
+        Comparison comparison = Comparison.of(List.of("fixed-window:1/h"), Duration.ZERO, 2);
         comparison.add(new LogRecord(100 * SECOND, "a"));
         comparison.add(new LogRecord(99 * SECOND, "b"));
 

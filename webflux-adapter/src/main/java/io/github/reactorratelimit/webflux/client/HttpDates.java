@@ -20,13 +20,18 @@ final class HttpDates {
     private static final int YEARS_AHEAD = 50;
     private static final int YEARS_OF_TWO_DIGITS = 100;
 
+    /** No server means an earlier one, and a date of HTTP can write no later one. */
+    private static final Instant FIRST = Instant.EPOCH;
+
+    private static final Instant LAST = Instant.parse("9999-12-31T23:59:59Z");
+
     private static final DateTimeFormatter FIXED = form("EEE, dd MMM uuuu HH:mm:ss 'GMT'");
     private static final DateTimeFormatter ASCTIME = form("EEE MMM ppd HH:mm:ss uuuu");
 
     private HttpDates() {}
 
     /**
-     * The time that is meant.
+     * The time that is meant; empty if it is malformed, or not in the years 1970 to 9999.
      *
      * @param now of two digits of a year, the one that is not more than 50 years ahead of this is meant
      */
@@ -36,7 +41,8 @@ final class HttpDates {
         }
         for (DateTimeFormatter form : List.of(FIXED, rfc850(now), ASCTIME)) {
             try {
-                return Optional.of(LocalDateTime.parse(text, form).toInstant(ZoneOffset.UTC));
+                return Optional.of(LocalDateTime.parse(text, form).toInstant(ZoneOffset.UTC))
+                        .filter(time -> !time.isBefore(FIRST) && !time.isAfter(LAST));
             } catch (DateTimeException otherForm) {
                 // Perhaps it has the next one.
             }

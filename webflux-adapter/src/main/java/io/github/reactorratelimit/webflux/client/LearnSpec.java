@@ -21,8 +21,13 @@ import java.util.Objects;
  * negative or past is ignored. Nobody is believed further ahead than {@link #maxPause}.
  *
  * <p><strong>Slowed</strong> means: if {@code r} calls are left for {@code t} seconds, each answer pauses the key for {@code t / r}
- * seconds, if the limiter's own rate is higher than that. Pauses of answers that come together add up. So on average no more leave than the server gives,
- * and what is left lasts until there is more, or for {@code maxPause} if that is sooner.
+ * seconds, if the limiter's own rate is higher than that. Pauses of answers that come together add up. So on average one filter lets no more leave than the server
+ * gives, and what is left lasts until there is more, or for {@code maxPause} if that is sooner.
+ *
+ * <p><strong>One filter for each limiter.</strong> Only pauses that the same filter asks for add up. Two filters, or two instances with a limiter
+ * in Redis, ask for theirs at the same time, and of those the longest holds: together they may use up to as many times what the server gives as
+ * there are filters, until the server says that less is left. If it only sends {@code RateLimit-Policy}, nothing says so: give the limiter the
+ * server's rate then.
  */
 public final class LearnSpec {
 

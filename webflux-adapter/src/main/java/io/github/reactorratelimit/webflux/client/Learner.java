@@ -33,7 +33,7 @@ final class Learner {
 
     /** @param permits what the call cost */
     void learn(String key, long permits, ClientResponse answer) {
-        ServerWord word = ServerWord.of(answer, heeded);
+        ServerWord word = wordOf(answer);
         if (word.malformed()) {
             malformed.increment();
         }
@@ -43,6 +43,15 @@ final class Learner {
         } else if (heeded.slowsDown() && isBelowOurs(word, permits)) {
             slowdowns.increment();
             pause(key, pacer.pauseNanos(key, word.paceNanos(), word.paceForNanos()));
+        }
+    }
+
+    /** Whatever a server writes, its answer is passed on: what makes the reading fail counts as malformed. */
+    private ServerWord wordOf(ClientResponse answer) {
+        try {
+            return ServerWord.of(answer, heeded);
+        } catch (RuntimeException notUnderstood) {
+            return ServerWord.MALFORMED;
         }
     }
 

@@ -7,7 +7,8 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * How long keys are to be paused for answers that came, each for the time that its server gives to a call. What answers that come together are worth
- * adds up, so that calls leave no faster than that on average, however many are under way.
+ * adds up, so that calls leave no faster than that on average, however many are under way. That holds for the calls of one filter: a limiter takes the longest
+ * of the pauses that several ask for, not their sum.
  */
 final class Pacer {
 

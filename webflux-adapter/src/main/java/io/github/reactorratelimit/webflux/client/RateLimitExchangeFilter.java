@@ -36,7 +36,8 @@ import reactor.core.publisher.Mono;
  * with any {@code WebClient}, whoever takes a {@code ClientResponse} and does neither keeps the connection, and the permits
  * with it; {@code retrieve()} and {@code exchangeToMono} see to that themselves.
  *
- * <p>One filter can be shared by any number of clients. Where several filters stand in a row, those registered after this one run once
+ * <p>One filter can be shared by any number of clients, also with and without {@link #withRetry}, and should be: what is learned adds up within a filter
+ * only, see {@link LearnSpec}. Where several filters stand in a row, those registered after this one run once
  * the call is allowed.
  */
 public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
@@ -70,7 +71,7 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
     }
 
     /**
-     * This filter, with calls tried again that were refused: each attempt asks the limiter anew. See {@link RateLimitExchangeRetry} for what is
+     * This filter, with calls tried again that were refused: each attempt asks the limiter anew. What is learned is shared with this filter. See {@link RateLimitExchangeRetry} for what is
      * tried again.
      */
     public ExchangeFilterFunction withRetry(RateLimitRetry retry) {

@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpRequest;
 import org.springframework.web.reactive.function.client.ClientRequest;
@@ -76,20 +78,38 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
 
     @Override
     public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
-        return Mono.defer(() -> attempt(request, next, retry.begin()));
+        return Mono.defer(() -> {
+            RateLimitRetry.Course course = retry.begin();
+            AtomicReference<Subscription> latest = new AtomicReference<>();
+            Mono<Attempt> attempt = Mono.defer(() -> next.exchange(request))
+                    .doOnSubscribe(latest::set)
+                    .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
+                    .onErrorResume(failure -> Mono.just(new Attempt(null, failure)));
+            return inTurn(attempt, course).doOnCancel(() -> cancel(latest.get()));
+        });
     }
 
     /**
-     * Not by {@code retryWhen}, which cancels what failed: the connector would release the body of an answer that is to be passed on.
+     * Attempts one after the other, none within the one before, however many there are.
+     *
+     * <p>Not by {@code retryWhen}, {@code repeatWhen} or {@code next}, which cancel what came before: the connector would release the body of an
+     * answer that is to be passed on. Nothing here cancels an attempt that has ended. But whoever leaves before he reads the answer cancels
+     * the attempt that it came from, and so gives up its connection.
      */
-    private static Mono<ClientResponse> attempt(
-            ClientRequest request, ExchangeFunction next, RateLimitRetry.Course course) {
-        return Mono.defer(() -> next.exchange(request))
-                .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
-                .onErrorResume(failure -> Mono.just(new Attempt(null, failure)))
-                .flatMap(attempt -> attempt.untilNext(course)
-                        .map(wait -> wait.then(attempt(request, next, course)))
-                        .orElseGet(attempt::outcome));
+    private static Mono<ClientResponse> inTurn(Mono<Attempt> attempt, RateLimitRetry.Course course) {
+        return attempt.expand(
+                        ended -> ended.untilNext(course)
+                                .map(wait -> wait.then(attempt))
+                                .orElse(Mono.empty()),
+                        1)
+                .reduce((before, last) -> last)
+                .flatMap(Attempt::outcome);
+    }
+
+    private static void cancel(@Nullable Subscription attempt) {
+        if (attempt != null) {
+            attempt.cancel();
+        }
     }
 
     /** How an attempt ended: with an answer, with a failure, or with an answer that is one. */
@@ -153,10 +173,17 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
         if (failure instanceof WebClientResponseException refused) {
             HttpHeaders headers = refused.getHeaders();
             String value = headers.getFirst(RetryAfter.FIELD);
-            return value == null
-                    ? Optional.empty()
-                    : RetryAfter.parse(value, headers.getFirst("Date"), Clock.systemUTC());
+            return value == null ? Optional.empty() : named(value, headers.getFirst("Date"));
         }
         return Optional.empty();
+    }
+
+    /** Whatever a server writes, the refusal is what the caller is to see. */
+    private static Optional<Duration> named(String retryAfter, @Nullable String date) {
+        try {
+            return RetryAfter.parse(retryAfter, date, Clock.systemUTC());
+        } catch (RuntimeException malformed) {
+            return Optional.empty();
+        }
     }
 }

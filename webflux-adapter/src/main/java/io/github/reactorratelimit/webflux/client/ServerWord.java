@@ -17,6 +17,9 @@ import org.springframework.web.reactive.function.client.ClientResponse;
  */
 record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean malformed) {
 
+    /** Nothing was understood. */
+    static final ServerWord MALFORMED = new ServerWord(0, 0, 0, true);
+
     private static final int TOO_MANY_REQUESTS = 429;
     private static final int SERVICE_UNAVAILABLE = 503;
 

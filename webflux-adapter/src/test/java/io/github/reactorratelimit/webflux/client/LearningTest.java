@@ -14,9 +14,12 @@ import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
 import java.time.Clock;
 import java.time.Instant;
+import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -42,6 +45,9 @@ class LearningTest {
     private static final Clock OURS = Clock.fixed(Instant.parse("2026-01-01T00:00:00Z"), ZoneOffset.UTC);
     private static final long OURS_SECONDS = OURS.instant().getEpochSecond();
 
+    private static final String LONG_AGO = atTheEdge(-999_999_999);
+    private static final String FAR_AHEAD = atTheEdge(999_999_999);
+
     /** Faster than any server below. */
     private static final TokenBucket FAST = TokenBucket.perSecond(10_000);
 
@@ -57,6 +63,12 @@ class LearningTest {
     @AfterEach
     void letTheClockGo() {
         VirtualTimeScheduler.reset();
+    }
+
+    /** A date whose year only Java can write. */
+    private static String atTheEdge(int year) {
+        return DateTimeFormatter.ofPattern("EEE, dd MMM uuuu HH:mm:ss 'GMT'", Locale.US)
+                .format(LocalDateTime.of(year, 1, 1, 0, 0));
     }
 
     private static RateLimitExchangeFilter filter(RateLimiter limiter, UnaryOperator<LearnSpec> learn) {
@@ -99,7 +111,13 @@ class LearningTest {
                 row(429, 0, 1, "Date", DATE, "Retry-After", "Thu, 31 Nov 1994 08:49:42 GMT"),
                 row(429, 7_000, 0, "Retry-After", "Thu, 01 Jan 2026 00:00:07 GMT"),
                 row(429, 7_000, 0, "Date", "abc", "Retry-After", "Thursday, 01-Jan-26 00:00:07 GMT"),
-                row(429, 0, 0, "Retry-After", "Wed, 31 Dec 2025 23:59:59 GMT"));
+                row(429, 0, 0, "Retry-After", "Wed, 31 Dec 2025 23:59:59 GMT"),
+                row(429, 7_000, 0, "Date", LONG_AGO, "Retry-After", "Thu, 01 Jan 2026 00:00:07 GMT"),
+                row(429, 7_000, 0, "Date", LONG_AGO, "Retry-After", "Thursday, 01-Jan-26 00:00:07 GMT"),
+                row(429, 7_000, 0, "Date", FAR_AHEAD, "Retry-After", "Thu, 01 Jan 2026 00:00:07 GMT"),
+                row(429, 0, 1, "Retry-After", LONG_AGO),
+                row(429, 0, 1, "Retry-After", FAR_AHEAD),
+                row(429, 0, 1, "Retry-After", "Wed, 31 Dec 1969 23:59:59 GMT"));
     }
 
     /** A field in so many lines. */
@@ -411,6 +429,20 @@ class LearningTest {
                 .verifyComplete();
 
         assertThat(filter.learned()).isEqualTo(new Learned(1, 0, 0, 1));
+    }
+
+    @Test
+    void answerIsPassedOnAlsoIfReadingItFails() {
+        ClientResponse refused = answer(429, "Retry-After", "Thu, 01 Jan 2026 00:00:07 GMT");
+        Clock broken = Clock.fixed(Instant.MIN, ZoneOffset.UTC);
+        RateLimitExchangeFilter filter =
+                RateLimitExchangeFilter.of(RateLimiter.of(FAST), spec -> spec.learn(all -> all.clock(broken)));
+
+        StepVerifier.create(filter.filter(GET, FakeServer.saying(refused)))
+                .expectNext(refused)
+                .verifyComplete();
+
+        assertThat(filter.learned()).isEqualTo(new Learned(0, 0, 1, 0));
     }
 
     @Test

@@ -18,6 +18,8 @@ import io.github.reactorratelimit.retry.RetryBudget;
 import io.github.reactorratelimit.webflux.testing.Rules;
 import java.io.IOException;
 import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -175,6 +177,17 @@ class RateLimitExchangeRetryTest {
     }
 
     @Test
+    void dateThatCannotBeIsNotBelieved() {
+        FakeServer server = FakeServer.saying(
+                answer(429, "Date", "Mon, 01 Jan -999999999 00:00:00 GMT", "Retry-After", "tomorrow"));
+
+        ClientResponse last = last(RateLimitExchangeRetry.of(BRISK), GET, server);
+
+        assertThat(last.statusCode().value()).isEqualTo(429);
+        assertThat(server.arrivalsMillis()).hasSize(3);
+    }
+
+    @Test
     void budgetThatIsSpentEndsRetries() {
         RetryBudget budget = RetryBudget.ofShare(0.5).withAtLeastPerSecond(0);
         FakeServer server = FakeServer.saying(answer(503));
@@ -229,6 +242,62 @@ class RateLimitExchangeRetryTest {
         second.assertWasNotSubscribed();
         last.get().releaseBody().block();
         second.assertWasSubscribed();
+    }
+
+    @Test
+    void manyRefusalsInARowAreAsGoodAsOne() {
+        int refusals = 20_000;
+        RateLimitRetry patient = RateLimitRetry.atMost(1_000_000).withBackoff(ofNanos(1), ofNanos(1));
+        FakeServer server = new FakeServer(number -> Mono.just(answer(number < refusals ? 429 : 200)));
+
+        ClientResponse last = last(RateLimitExchangeRetry.of(patient), GET, server);
+
+        assertThat(last.statusCode().value()).isEqualTo(200);
+        assertThat(server.arrivalsMillis()).hasSize(refusals + 1);
+    }
+
+    @Test
+    void attemptThatAnsweredIsCancelledOnlyByWhoLeavesBeforeHeReads() {
+        List<Integer> cancelled = new ArrayList<>();
+        FakeServer server = new FakeServer(
+                number -> Mono.just(answer(number < 2 ? 503 : 200)).doOnCancel(() -> cancelled.add(number)));
+        List<ClientResponse> answers = new ArrayList<>();
+        Disposable call = RateLimitExchangeRetry.of(BRISK)
+                .filter(GET, server)
+                .doOnNext(answers::add)
+                .flatMap(answer -> Mono.never())
+                .subscribe();
+        time.advanceTimeBy(ofMinutes(1));
+
+        assertThat(answers).hasSize(1);
+        assertThat(cancelled).isEmpty();
+        call.dispose();
+        assertThat(cancelled).containsExactly(2);
+    }
+
+    @Test
+    void eachAttemptSeesTheContextOfTheCall() {
+        List<String> seen = new ArrayList<>();
+        FakeServer server = new FakeServer(number -> Mono.deferContextual(context -> {
+            seen.add(context.get("caller"));
+            return Mono.just(answer(503));
+        }));
+
+        RateLimitExchangeRetry.of(BRISK)
+                .filter(GET, server)
+                .contextWrite(context -> context.put("caller", "ann"))
+                .subscribe();
+        time.advanceTimeBy(ofMinutes(1));
+
+        assertThat(seen).containsExactly("ann", "ann", "ann");
+    }
+
+    @Test
+    void exchangeWithoutAnAnswerEndsWithoutOne() {
+        FakeServer server = new FakeServer(number -> Mono.empty());
+
+        StepVerifier.create(RateLimitExchangeRetry.of(BRISK).filter(GET, server))
+                .verifyComplete();
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.examples.replay.Comparison;
 import io.github.reactorratelimit.examples.replay.LogKey;
 import io.github.reactorratelimit.examples.replay.LogParser;
 import io.github.reactorratelimit.examples.replay.ReplayReport;
+import io.github.reactorratelimit.examples.replay.TooManyKeysException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -19,13 +20,14 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Replays the log in the body of a request; its size is bounded. */
+/** Replays the log in the body of a request; its size and its keys are bounded. */
 @RestController
 final class ReplayController {
 
     private static final int MOST_POLICIES = 6;
     private static final long LONGEST_WAIT_MILLIS = Duration.ofHours(1).toMillis();
     private static final int WORST = 10;
+    private static final int MOST_KEYS = 100_000;
 
     @PostMapping(path = "/api/replay", consumes = MediaType.TEXT_PLAIN_VALUE)
     Mono<ReplayReport> replay(
@@ -35,13 +37,17 @@ final class ReplayController {
             @RequestParam(defaultValue = "0") String maxWaitMillis) {
         Comparison comparison = comparison(policies, maxWait(maxWaitMillis));
         LogParser parser = new LogParser(key(key));
-        return log.reduceWith(UploadedLog::new, UploadedLog::plus)
+        return UploadedLog.read(log)
                 .publishOn(Schedulers.boundedElastic())
                 .map(uploaded -> run(uploaded.text(), parser, comparison));
     }
 
     private static ReplayReport run(String log, LogParser parser, Comparison comparison) {
-        log.lines().forEach(line -> parser.parse(line).ifPresent(comparison::add));
+        try {
+            log.lines().forEach(line -> parser.parse(line).ifPresent(comparison::add));
+        } catch (TooManyKeysException tooMany) {
+            throw new BadFieldException("log", "has " + tooMany.getMessage() + "; the replay command takes more");
+        }
         ReplayReport report = comparison.report(parser.unreadable(), WORST);
         if (report.requests() == 0) {
             throw new BadFieldException("log", "cannot be used, " + parser.complaint());
@@ -54,7 +60,7 @@ final class ReplayController {
             throw new BadFieldException("policy", "must be given 1 to " + MOST_POLICIES + " times");
         }
         try {
-            return Comparison.of(policies, maxWait);
+            return Comparison.of(policies, maxWait, MOST_KEYS);
         } catch (IllegalArgumentException | ArithmeticException refused) {
             throw new BadFieldException("policy", "cannot be used: " + refused.getMessage());
         }

@@ -7,25 +7,42 @@ import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
 import org.springframework.web.ErrorResponseException;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /**
- * The body of a request, as far as it may be. What is beyond that is read and thrown away: a client that is answered while it
- * still sends may never see the answer.
+ * The body of a request, as far as it may be. What is beyond that is read and thrown away, up to 64 MB: a client that is answered
+ * while it still sends may never see the answer.
  */
 final class UploadedLog {
 
     private static final int LARGEST_BYTES = 8_000_000;
+    private static final long MOST_READ_BYTES = 64_000_000;
 
-    private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    private ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private long received;
 
-    UploadedLog plus(DataBuffer buffer) {
+    /** Reads a body to its end, or until it is so long that its sender shall not go on. */
+    static Mono<UploadedLog> read(Flux<DataBuffer> body) {
+        return Mono.defer(() -> {
+            UploadedLog log = new UploadedLog();
+            return body.map(log::plus).takeUntil(UploadedLog::isEndless).then(Mono.just(log));
+        });
+    }
+
+    private boolean isEndless() {
+        return received > MOST_READ_BYTES;
+    }
+
+    private UploadedLog plus(DataBuffer buffer) {
         try {
             received += buffer.readableByteCount();
             if (received <= LARGEST_BYTES) {
                 byte[] part = new byte[buffer.readableByteCount()];
                 buffer.read(part);
                 bytes.writeBytes(part);
+            } else {
+                bytes = new ByteArrayOutputStream(0);
             }
         } finally {
             DataBufferUtils.release(buffer);

@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.examples.playground.replay;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.examples.playground.Playground;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -74,6 +76,20 @@ class ReplayApiTest {
                 .contains("\"field\":\"log\"")
                 .contains("what?");
         assertThat(replay("policy=gcra:1/s", "").getBody()).contains("it is empty");
+    }
+
+    @Test
+    void aLogOfTooManyKeysIsRefusedAndToldWhereToGo() {
+        String log =
+                IntStream.rangeClosed(0, 100_000).mapToObj(key -> "1," + key).collect(joining("\n"));
+
+        ResponseEntity<String> answer = replay("policy=gcra:1/s", log);
+
+        assertThat(answer.getStatusCode().value()).isEqualTo(400);
+        assertThat(answer.getBody())
+                .contains("\"field\":\"log\"")
+                .contains("more than 100,000 different keys")
+                .contains("replay command");
     }
 
     @Test
