@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.CallerThread;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.protocol.CommandType;
@@ -172,10 +173,11 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
         if (reply != null && isRight(reply)) {
             nowMicros = reply[0];
             first.first().state().unavailability().redisAnswered();
-            if (pipe.pipes().tellsOnConnection() && attaching != Thread.currentThread()) {
+            CallerThread caller = first.first().caller();
+            if (caller == null && pipe.pipes().tellsOnConnection() && attaching != Thread.currentThread()) {
                 OnConnection.tell(() -> tellHere(reply));
             } else {
-                pipe.succeeded(first.first().caller());
+                pipe.succeeded(caller);
                 settle(reply);
             }
         } else {

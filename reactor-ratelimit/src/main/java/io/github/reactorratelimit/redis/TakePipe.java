@@ -25,7 +25,7 @@ import reactor.util.concurrent.Queues;
  * <p>Where a {@linkplain CallerThread thread} that asks is known, as event loops are, the worker is poked at the end of its {@linkplain Turn
  * turn}: what all of its requests ask travels together.
  *
- * <p>Unless answers are to be told {@linkplain OnConnection on the connection's thread}: then that is where most is asked. The worker writes
+ * <p>Unless answers are to be told {@linkplain OnConnection on the connection's thread}, and whoever began the call named no thread: then that is where most is asked. The worker writes
  * there what it found only if nothing of the limiter is under way, so that there is nothing to overtake: it looks after it took
  * the asks out, and whoever asked one of them began its calls of before earlier. While calls are under way it leaves the asks to the end
  * of those, which gathers them, or to a worker on another thread. And subscribers are told before the next call is sent, so that what they ask travels in
