@@ -73,7 +73,7 @@ public record BrokenLimiter(RateLimitPolicy policy, Mono<Decision> answer) imple
 
     @Override
     public Mono<Void> pauseAtLeast(String key, Duration duration) {
-        return Mono.empty();
+        return Mono.error(new Failure());
     }
 
     @Override
