@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.InvalidMediaTypeException;
@@ -33,10 +34,19 @@ final class ProblemDeniedHandler implements RateLimitDeniedHandler {
     /** All that a body depends on. */
     private record Kind(Form form, String rule, Reason reason, int status) {
 
-        /** The one that is computed for records is slower than all else that is done with a body. */
+        /** The one that is computed for records is slower than all else that is done with a body; so is their equals. */
         @Override
         public int hashCode() {
             return 31 * rule.hashCode() + status;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Kind kind
+                    && form == kind.form
+                    && reason == kind.reason
+                    && status == kind.status
+                    && rule.equals(kind.rule);
         }
     }
 
