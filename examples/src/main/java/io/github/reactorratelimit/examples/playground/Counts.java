@@ -1,10 +1,10 @@
-package io.github.reactorratelimit.examples.playground.live;
+package io.github.reactorratelimit.examples.playground;
 
 import io.github.reactorratelimit.RateLimitRecorder;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What a limiter tells about itself: the measure that the picture is held against. */
-final class Counts implements RateLimitRecorder {
+public final class Counts implements RateLimitRecorder {
 
     private final AtomicLong allowed = new AtomicLong();
     private final AtomicLong denied = new AtomicLong();
@@ -29,11 +29,23 @@ final class Counts implements RateLimitRecorder {
         }
     }
 
-    long waiting() {
-        return waiting.get();
+    /** Requests that it allowed. */
+    public long allowed() {
+        return allowed.get();
     }
 
-    Frame.Totals totals(String policy) {
-        return new Frame.Totals(policy, allowed.get(), denied.get(), cancelled.get());
+    /** Requests that it denied. */
+    public long denied() {
+        return denied.get();
+    }
+
+    /** Requests that left its line. */
+    public long cancelled() {
+        return cancelled.get();
+    }
+
+    /** Requests in its line now. */
+    public long waiting() {
+        return waiting.get();
     }
 }
