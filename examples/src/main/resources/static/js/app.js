@@ -2,6 +2,7 @@
 const TABS = {
   live: () => import('./live/tab.js'),
   fragile: () => import('./fragile/tab.js'),
+  cluster: () => import('./cluster/tab.js'),
   replay: () => import('./replay/tab.js'),
 };
 const names = Object.keys(TABS);

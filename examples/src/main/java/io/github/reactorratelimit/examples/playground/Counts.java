@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.examples.playground;
 
 import io.github.reactorratelimit.RateLimitRecorder;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What a limiter tells about itself: the measure that the picture is held against. */
@@ -10,6 +12,7 @@ public final class Counts implements RateLimitRecorder {
     private final AtomicLong denied = new AtomicLong();
     private final AtomicLong cancelled = new AtomicLong();
     private final AtomicLong waiting = new AtomicLong();
+    private final Map<Degradation, Long> degraded = new ConcurrentHashMap<>();
 
     @Override
     public void decided(boolean isAllowed, long permits) {
@@ -27,6 +30,11 @@ public final class Counts implements RateLimitRecorder {
         if (outcome == WaitOutcome.CANCELLED) {
             cancelled.incrementAndGet();
         }
+    }
+
+    @Override
+    public void degraded(Degradation degradation) {
+        degraded.merge(degradation, 1L, Long::sum);
     }
 
     /** Requests that it allowed. */
@@ -47,5 +55,10 @@ public final class Counts implements RateLimitRecorder {
     /** Requests in its line now. */
     public long waiting() {
         return waiting.get();
+    }
+
+    /** Decisions that it made in this way, without its store. */
+    public long degradedBy(Degradation degradation) {
+        return degraded.getOrDefault(degradation, 0L);
     }
 }
