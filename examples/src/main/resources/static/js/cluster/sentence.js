@@ -38,7 +38,7 @@ export function situation(model, settings) {
       bold('Redis rules', 'left'),
       ': A and B together were let through ',
       bold(`${number(Math.round(model.rate('allowed')))} times`),
-      ` in the last second, of ${limit}.${decisionsAlone(model)}`,
+      ` in the last second; the limit is ${limit}.${decisionsAlone(model)}`,
     ],
   };
 }

@@ -8,39 +8,35 @@ const DASHED = [6, 4];
 const DOTTED = [2, 3];
 
 /** Where Redis did not answer the ground is tinted, whatever the values are. */
-const away = () => ({ ...line('Redis is away', 0), yAxisID: 'away', stepped: true, fill: 'origin', pointStyle: 'rect' });
+const away = () => ({ ...line('Redis is away', 0), yAxisID: 'away', stepped: true, fill: 'origin' });
 
-function chart(id, labelled, sets) {
+function chart(id, labelled, title, sets) {
   return new Chart(byId(id), {
     type: 'scatter',
     data: { datasets: sets },
     options: {
       ...shared(),
-      plugins: {
-        tooltip: { enabled: false },
-        legend: { display: true, align: 'start', labels: { usePointStyle: true, pointStyleWidth: 26, boxHeight: 6, padding: 8 } },
-      },
       scales: {
         x: secondsAxis(labelled),
-        y: valueAxis({ min: 0, suggestedMax: 10, ticks: { precision: 0, maxTicksLimit: 5 } }),
+        y: valueAxis({ min: 0, suggestedMax: 10, title: { display: true, text: title }, ticks: { precision: 0, maxTicksLimit: 5 } }),
         away: { display: false, min: 0, max: 1, ticks: {} },
       },
     },
   });
 }
 
-const lineOf = (label, width, borderDash) => ({ ...line(label, width), pointStyle: 'line', borderDash });
+const lineOf = (label, width, borderDash) => ({ ...line(label, width), borderDash });
 
 export class Stage {
   constructor() {
-    this.through = chart('cluster-through', false, [
+    this.through = chart('cluster-through', false, 'let through per second', [
       lineOf('limit', 1.6, DOTTED),
-      lineOf('A and B let through', 2.8, []),
+      lineOf('A and B together', 2.8, []),
       lineOf('A', 1.6, []),
       lineOf('B', 1.6, DASHED),
       away(),
     ]);
-    this.denied = chart('cluster-denied', true, [lineOf('A denied', 1.6, []), lineOf('B denied', 1.6, DASHED), away()]);
+    this.denied = chart('cluster-denied', true, 'denied', [lineOf('A', 1.6, []), lineOf('B', 1.6, DASHED), away()]);
     this.paint();
   }
 
@@ -53,8 +49,10 @@ export class Stage {
     for (const set of [a, deniedA]) paint(set, colour(A));
     for (const set of [b, deniedB]) paint(set, colour(B));
     for (const set of [away, awayToo]) paint(set, 'transparent', `${colour('denied')}2e`);
-    paintAxes(this.through);
-    paintAxes(this.denied);
+    for (const chart of [this.through, this.denied]) {
+      chart.options.scales.y.title.color = colour('soft');
+      paintAxes(chart);
+    }
   }
 
   draw(model, limit, now) {

@@ -76,8 +76,8 @@ function tellFigures() {
 function tellDeeds(redis) {
   const may = { start: redis !== 'up', kill: redis === 'up', freeze: redis === 'up' };
   for (const [name, button] of Object.entries(deeds)) button.setAttribute('aria-disabled', String(busy || !may[name]));
-  const label = redis === 'none' ? 'Start Redis' : 'Start Redis again';
-  if (deeds.start.textContent !== label) deeds.start.textContent = label;
+  const label = { none: 'Start Redis', down: 'Start Redis again' }[redis];
+  if (label && deeds.start.textContent !== label) deeds.start.textContent = label;
 }
 
 let announced = null;

@@ -252,6 +252,7 @@ class ClusterPageTest {
         page.evaluate("document.getElementById('cluster-start').focus()");
         page.press(" ", 32);
         page.until("Redis is up", "cluster.redis() === 'up'");
+        heard();
         assertThat(page.evaluate("document.activeElement.id").asString()).isEqualTo("cluster-start");
 
         page.evaluate("document.getElementById('cluster-kill').focus()");
