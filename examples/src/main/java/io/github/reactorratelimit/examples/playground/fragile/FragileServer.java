@@ -61,9 +61,13 @@ final class FragileServer implements ExchangeFunction {
         halvedUntilNanos = nowNanos() + duration.toNanos();
     }
 
+    synchronized boolean hasABadMoment() {
+        return halvedUntilNanos - nowNanos() > 0;
+    }
+
     /** Calls that it can do per second now. */
     synchronized int capacityNow() {
-        return halvedUntilNanos - nowNanos() > 0 ? Math.max(1, capacity / 2) : capacity;
+        return hasABadMoment() ? Math.max(1, capacity / 2) : capacity;
     }
 
     @Override
