@@ -79,8 +79,8 @@ final class FragileServer implements ExchangeFunction {
                     .doOnNext(tick -> counter(answer.status()).incrementAndGet())
                     .doOnError(tooLate -> late.incrementAndGet())
                     .doFinally(end -> inside.decrementAndGet())
-                    .onErrorMap(tooLate -> new WebClientRequestException(
-                            tooLate, request.method(), request.url(), HttpHeaders.EMPTY))
+                    .onErrorMap(tooLate ->
+                            new WebClientRequestException(tooLate, request.method(), request.url(), HttpHeaders.EMPTY))
                     .map(tick -> answer.response());
         });
     }
@@ -108,8 +108,7 @@ final class FragileServer implements ExchangeFunction {
         if (load.take(now, capacityNow(), breaks)) {
             return new Answer(HttpStatus.OK, Math.max(LATENCY.toNanos(), load.busyNanos(now)));
         }
-        HttpStatus status =
-                breaks == Breaks.REFUSES ? HttpStatus.TOO_MANY_REQUESTS : HttpStatus.SERVICE_UNAVAILABLE;
+        HttpStatus status = breaks == Breaks.REFUSES ? HttpStatus.TOO_MANY_REQUESTS : HttpStatus.SERVICE_UNAVAILABLE;
         return new Answer(status, LATENCY.toNanos());
     }
 

@@ -89,7 +89,9 @@ class FragilePageTest extends MovingTab {
                     .isEqualTo(page().evaluate("fragile.wanted()").asLong());
             assertThat(drawn.get(0)).isPositive();
             if ("never".equals(retries)) {
-                assertThat(drawn.get(1)).as("refused").isEqualTo(server.get("refused").asLong());
+                assertThat(drawn.get(1))
+                        .as("refused")
+                        .isEqualTo(server.get("refused").asLong());
                 assertThat(drawn.get(2))
                         .as("failed")
                         .isEqualTo(server.get("failed").asLong()
@@ -283,7 +285,8 @@ class FragilePageTest extends MovingTab {
 
         page().until("other colours", good + " !== '" + light + "'");
         assertThat(page().evaluate(good).asString())
-                .isEqualTo(page().evaluate("getComputedStyle(document.documentElement).getPropertyValue('--left').trim()")
-                        .asString());
+                .isEqualTo(
+                        page().evaluate("getComputedStyle(document.documentElement).getPropertyValue('--left').trim()")
+                                .asString());
     }
 }
