@@ -74,7 +74,7 @@ export class Model {
     this.frames = 0;
     this.wanted = 0;
     this.waiting = 0;
-    /** What the server can do and what an adaptive limiter has found: { at, capacity, foundLimit }. */
+    /** What the server can do and what an adaptive limiter has found: { at, capacity, badMoment, foundLimit }. */
     this.levels = [];
     this.without = new Side();
     this.with = new Side();
@@ -85,7 +85,7 @@ export class Model {
     return this.levels.at(-1);
   }
 
-  take({ atMicros, events, capacity, foundLimit, waiting }) {
+  take({ atMicros, events, capacity, badMoment, foundLimit, waiting }) {
     this.now = atMicros / 1000;
     this.frames++;
     for (const [side, what, call, micros] of events) {
@@ -93,7 +93,7 @@ export class Model {
       else this.sides[side].take(what, call, micros / 1000);
     }
     this.waiting = waiting;
-    this.levels.push({ at: this.now, capacity, foundLimit });
+    this.levels.push({ at: this.now, capacity, badMoment, foundLimit });
     while (this.levels[0].at < this.now - WINDOW - MARGIN) this.levels.shift();
     this.sides.forEach((side) => side.beat(this.now));
   }

@@ -8,7 +8,10 @@ const SETS = { SENT: ENDS.length, CAPACITY: ENDS.length + 1 };
 const LINES = { CAPACITY: 0, LIMIT: 1, WITHOUT: 2, WITH: 3 };
 
 const bars = (label) => ({ label, data: [], stack: 'ends', barPercentage: 1, categoryPercentage: 0.86, order: 2 });
-const over = (label, width, dash) => ({ ...line(label, width), type: 'line', stepped: 'middle', borderDash: dash, stack: label, order: 1 });
+const over = (label, width, style) => ({ ...line(label, width), type: 'line', stack: label, order: 1, ...style });
+
+/** The last half second is not over: a line to what came of it so far would only seem to fall. */
+const unlessUnfinished = { borderColor: ({ chart, p1DataIndex, datasetIndex }) => (p1DataIndex === chart.data.datasets[datasetIndex].data.length - 1 ? 'transparent' : undefined) };
 
 function sideChart(id) {
   return new Chart(byId(id), {
@@ -19,8 +22,8 @@ function sideChart(id) {
         bars('refused'),
         bars('failed'),
         bars('turned away'),
-        over('reached the server', 1.6, []),
-        { ...over('can be done', 1.4, [6, 4]), stepped: 'before' },
+        over('reached the server', 1.6, { stepped: 'middle', segment: unlessUnfinished }),
+        over('can be done', 1.4, { stepped: 'before', borderDash: [6, 4] }),
       ],
     },
     options: {

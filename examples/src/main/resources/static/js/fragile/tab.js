@@ -71,10 +71,10 @@ function announce(situation) {
 const millis = (value) => (value === null ? '–' : seconds(value < 1000 ? Math.round(value) : value));
 
 function tellFigures() {
+  byId('fragile-calls').textContent = number(model.wanted);
   model.sides.forEach((side, i) => {
     const { took } = side.lately(model.now);
     const figures = {
-      calls: number(model.wanted),
       good: number(side.totals[WHAT.GOOD]),
       refused: number(side.totals[WHAT.REFUSED]),
       failed: number(side.totals[WHAT.FAILED]),

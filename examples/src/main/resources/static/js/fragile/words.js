@@ -6,53 +6,65 @@ import { quantile, WHAT } from './model.js';
 const WELL = 0.995;
 const COLLAPSED = 0.05;
 
-const percent = (share) => (share < 0.01 ? 'under 1 %' : share > 0.99 && share < 1 ? 'over 99 %' : `${Math.round(100 * share)} %`);
-
+const percent = (share) => (share < 0.01 ? 'under 1 %' : share > 0.99 ? 'over 99 %' : `${Math.round(100 * share)} %`);
+const share = (count, of) => (count === of ? 'all calls' : `${percent(count / of)} of the calls`);
 const round = (millis) => (millis < 1_000 ? Math.round(millis / 10) * 10 : Math.round(millis / 100) * 100);
 
-const limiter = (settings, level) =>
+const limiter = ({ shape, rate, inFlight }, level) =>
   ({
-    'leaky-bucket': `a leaky bucket of ${settings.rate} a second`,
-    concurrency: `a limit of ${settings.inFlight} at a time`,
+    'leaky-bucket': `a leaky bucket of ${rate} a second`,
+    concurrency: `a limit of ${inFlight} at a time`,
     adaptive: `an adaptive limit, now ${number(level?.foundLimit ?? 0)} a second`,
-    'retry-after': `pauses learned from Retry-After`,
-  })[settings.shape];
+    'retry-after': `${rate} a second and pauses learned from Retry-After`,
+  })[shape];
 
-/** How a side fares: 'nothing' yet, 'well', with 'losses', or 'collapsed'. */
+/** How a side fares: 'nothing' yet, 'well', 'shed' if it is well with what was sent, with 'losses', or 'collapsed'. */
 function state({ counts, ended }) {
   if (ended === 0) return 'nothing';
-  const share = counts[WHAT.GOOD] / ended;
-  return share >= WELL ? 'well' : share < COLLAPSED ? 'collapsed' : 'losses';
+  const sent = ended - counts[WHAT.TURNED_AWAY];
+  const good = counts[WHAT.GOOD];
+  if (good > 0 && good / ended >= WELL) return 'well';
+  if (sent === 0 || good / sent >= WELL) return 'shed';
+  return good / sent < COLLAPSED ? 'collapsed' : 'losses';
 }
 
+/** The ways in which calls were lost, the most frequent first. */
 function losses({ counts, ended }, breaks) {
-  const ways = [
+  return [
     [WHAT.REFUSED, 'are refused'],
     [WHAT.FAILED, breaks === 'slows-down' ? 'are answered too late' : 'fail'],
-    [WHAT.TURNED_AWAY, 'are turned away in time, never sent'],
-  ];
-  const parts = ways
+    [WHAT.TURNED_AWAY, 'are turned away, not sent'],
+  ]
     .filter(([what]) => counts[what] > 0)
     .sort(([a], [b]) => counts[b] - counts[a])
-    .map(([what, how], i) => `${percent(counts[what] / ended)}${i === 0 ? ' of the calls' : ''} ${how}`);
-  return parts.join(' and ');
+    .map(([what, how], i) => `${i === 0 ? share(counts[what], ended) : percent(counts[what] / ended)} ${how}`)
+    .join(' and ');
 }
 
 function outcome(lately, breaks) {
-  const kind = state(lately);
-  if (kind === 'nothing') return [['nothing has been answered yet']];
-  if (kind === 'well') {
-    const half = quantile(lately.took, 0.5);
-    return [['every call is answered well', 'left'], [`, half of them within ${seconds(round(half))}`]];
+  const { counts, ended, took } = lately;
+  const within = took.length ? `, half of them within ${seconds(round(quantile(took, 0.5)))}` : '';
+  const nothing = counts[WHAT.GOOD] === 0 ? 'nothing' : 'next to nothing';
+  switch (state(lately)) {
+    case 'nothing':
+      return [['nothing has been answered yet']];
+    case 'well':
+      return [['every call is answered well', 'left'], [within]];
+    case 'shed':
+      return took.length
+        ? [['every call that is sent is answered well', 'left'], [`${within}; `], [`${share(counts[WHAT.TURNED_AWAY], ended)} are turned away, not sent`, 'waiting']]
+        : [['all calls are turned away, not sent', 'waiting']];
+    case 'collapsed':
+      return [[`${nothing} is answered well`, 'denied'], [`: ${losses(lately, breaks)}`]];
+    default:
+      return [[losses(lately, breaks), 'denied']];
   }
-  const lost = [losses(lately, breaks), 'denied'];
-  return kind === 'collapsed' ? [['next to nothing is answered well', 'denied'], [': '], [lost[0]]] : [lost];
 }
 
 /** The parts of the sentence, and the situation in a word: the sentence is worth hearing anew when that changes. */
 export function describe(model, settings) {
   const [without, within] = model.sides.map((side) => side.lately(model.now));
-  const bad = model.level && model.level.capacity < settings.capacity;
+  const bad = Boolean(model.level?.badMoment);
   const parts = [
     ...(bad ? [['The server has a bad moment', 'denied'], [` and can do only ${model.level.capacity} a second. `]] : []),
     ['Without', 'strong'],

@@ -20,14 +20,14 @@ public final class Api {
         this.client = WebClient.create(playground.url());
     }
 
-    /** The answer to a post; of a good one only that it was. */
+    /** The answer to a post; of a good one, which may be a stream without end, only that it was. */
     public ResponseEntity<String> post(String path, Object body) {
         return client.post()
                 .uri(path)
                 .contentType(MediaType.APPLICATION_JSON)
                 .bodyValue(body)
                 .exchangeToMono(answer -> answer.statusCode().is2xxSuccessful()
-                        ? answer.releaseBody().then(Mono.just(ResponseEntity.ok("")))
+                        ? answer.bodyToFlux(String.class).take(1).then(Mono.just(ResponseEntity.ok("")))
                         : answer.toEntity(String.class))
                 .block();
     }

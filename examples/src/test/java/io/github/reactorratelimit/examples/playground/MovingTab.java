@@ -71,8 +71,7 @@ public abstract class MovingTab {
     void closePage() {
         List<String> complaints = page.complaints();
         page.close();
-        Eventually.until(
-                "the simulation ends with its page", () -> running().size() == 0);
+        Eventually.until("the simulation ends with its page", () -> running().size() == 0);
         assertThat(complaints).isEmpty();
     }
 

@@ -20,13 +20,12 @@ public final class Sources {
     /** Adds a file with one class, which gets a name of its own. */
     public void add(String className, String code) {
         String name = className + sources.size();
-        sources.add(
-                new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
-                    @Override
-                    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                        return code.replaceAll("\\b" + className + "\\b", name);
-                    }
-                });
+        sources.add(new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
+            @Override
+            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                return code.replaceAll("\\b" + className + "\\b", name);
+            }
+        });
     }
 
     /** What the compiler has to say against them; empty if nothing. */

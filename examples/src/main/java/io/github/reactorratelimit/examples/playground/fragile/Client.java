@@ -36,7 +36,7 @@ interface Client {
 
     /** Reads an answer to its end. */
     static Mono<Void> read(Mono<ClientResponse> answer) {
-        return answer.flatMap(response ->
-                response.statusCode().isError() ? response.<Void>createError() : response.releaseBody());
+        return answer.flatMap(
+                response -> response.statusCode().isError() ? response.<Void>createError() : response.releaseBody());
     }
 }

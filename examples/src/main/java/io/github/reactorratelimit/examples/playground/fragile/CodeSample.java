@@ -41,7 +41,8 @@ final class CodeSample {
         return switch (shaping.shape()) {
             case LEAKY_BUCKET, RETRY_AFTER -> limiter("LeakyBucket.perSecond(" + shaping.rate() + ")");
             case CONCURRENCY -> limiter("ConcurrencyLimit.of(" + shaping.inFlight() + ")");
-            case ADAPTIVE -> """
+            case ADAPTIVE ->
+                """
                     private static final AdaptiveLimiter LIMITER =
                             AdaptiveLimiter.builder(AdaptiveRate.gradient(%d, %d, Duration.ofSeconds(1)))
                                     .valueOutcome(Downstream::outcome)
@@ -65,8 +66,8 @@ final class CodeSample {
         String maxWait = "Duration.ofMillis(" + shaping.maxWait().toMillis() + ")";
         return switch (shaping.shape()) {
             case ADAPTIVE ->
-                "(request, next) ->\n                    next.exchange(request).transform(LIMITER.limitCalls("
-                        + maxWait + "))";
+                "(request, next) ->\n                    next.exchange(request).transform(LIMITER.limitCalls(" + maxWait
+                        + "))";
             case RETRY_AFTER -> "RateLimitExchangeFilter.of(LIMITER, spec -> spec.maxWait(" + maxWait + "))";
             case LEAKY_BUCKET, CONCURRENCY ->
                 "RateLimitExchangeFilter.of(\n                    LIMITER, spec -> spec.maxWait(" + maxWait

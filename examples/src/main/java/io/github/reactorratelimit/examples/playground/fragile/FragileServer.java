@@ -61,9 +61,13 @@ final class FragileServer implements ExchangeFunction {
         halvedUntilNanos = nowNanos() + duration.toNanos();
     }
 
+    synchronized boolean hasABadMoment() {
+        return halvedUntilNanos - nowNanos() > 0;
+    }
+
     /** Calls that it can do per second now. */
     synchronized int capacityNow() {
-        return halvedUntilNanos - nowNanos() > 0 ? Math.max(1, capacity / 2) : capacity;
+        return hasABadMoment() ? Math.max(1, capacity / 2) : capacity;
     }
 
     @Override
@@ -75,8 +79,8 @@ final class FragileServer implements ExchangeFunction {
                     .doOnNext(tick -> counter(answer.status()).incrementAndGet())
                     .doOnError(tooLate -> late.incrementAndGet())
                     .doFinally(end -> inside.decrementAndGet())
-                    .onErrorMap(tooLate -> new WebClientRequestException(
-                            tooLate, request.method(), request.url(), HttpHeaders.EMPTY))
+                    .onErrorMap(tooLate ->
+                            new WebClientRequestException(tooLate, request.method(), request.url(), HttpHeaders.EMPTY))
                     .map(tick -> answer.response());
         });
     }
@@ -104,8 +108,7 @@ final class FragileServer implements ExchangeFunction {
         if (load.take(now, capacityNow(), breaks)) {
             return new Answer(HttpStatus.OK, Math.max(LATENCY.toNanos(), load.busyNanos(now)));
         }
-        HttpStatus status =
-                breaks == Breaks.REFUSES ? HttpStatus.TOO_MANY_REQUESTS : HttpStatus.SERVICE_UNAVAILABLE;
+        HttpStatus status = breaks == Breaks.REFUSES ? HttpStatus.TOO_MANY_REQUESTS : HttpStatus.SERVICE_UNAVAILABLE;
         return new Answer(status, LATENCY.toNanos());
     }
 

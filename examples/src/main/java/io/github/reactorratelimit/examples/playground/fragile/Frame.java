@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param atMicros when, since the simulation began
  * @param events what happened, in the order in which it was noticed: {@link Side}, {@link What}, call, microseconds
  * @param capacity calls that each copy of the server can do per second now
+ * @param badMoment whether that is less than usual
  * @param foundLimit the limit that an adaptive limiter has found, per second
  * @param waiting calls that wait for their turn, which only one side lets them do
  * @param code the code for the settings, if they changed
@@ -17,6 +18,7 @@ record Frame(
         long atMicros,
         List<long[]> events,
         int capacity,
+        boolean badMoment,
         @Nullable Long foundLimit,
         long waiting,
         @Nullable String code) {

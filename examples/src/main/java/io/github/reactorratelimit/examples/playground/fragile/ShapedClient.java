@@ -35,8 +35,7 @@ final class ShapedClient implements Client {
     @Override
     public Mono<Void> call(ExchangeFunction server, Retries retries) {
         ExchangeFunction shaped = request -> shaped(request, server);
-        return Client.read(
-                retries == Retries.NEVER ? shaped.exchange(REQUEST) : retry.filter(REQUEST, shaped));
+        return Client.read(retries == Retries.NEVER ? shaped.exchange(REQUEST) : retry.filter(REQUEST, shaped));
     }
 
     /** Who waits at a limiter that was replaced asks the one in its place. */

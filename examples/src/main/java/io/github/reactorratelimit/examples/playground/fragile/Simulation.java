@@ -48,6 +48,7 @@ final class Simulation implements Simulated {
                 atMicros,
                 drive.log().drain(),
                 with.server().capacityNow(),
+                with.server().hasABadMoment(),
                 shaped.foundLimit(),
                 shaped.waiting(),
                 newCode.getAndSet(null));

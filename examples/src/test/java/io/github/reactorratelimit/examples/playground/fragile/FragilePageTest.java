@@ -89,7 +89,9 @@ class FragilePageTest extends MovingTab {
                     .isEqualTo(page().evaluate("fragile.wanted()").asLong());
             assertThat(drawn.get(0)).isPositive();
             if ("never".equals(retries)) {
-                assertThat(drawn.get(1)).as("refused").isEqualTo(server.get("refused").asLong());
+                assertThat(drawn.get(1))
+                        .as("refused")
+                        .isEqualTo(server.get("refused").asLong());
                 assertThat(drawn.get(2))
                         .as("failed")
                         .isEqualTo(server.get("failed").asLong()
@@ -133,6 +135,7 @@ class FragilePageTest extends MovingTab {
         assertThat(figure("with", "waiting")).isEqualTo("0");
         assertThat(figure("with", "half")).isEqualTo("700 ms");
         assertThat(figure("with", "most")).isEqualTo("1.3 s");
+        advance(Duration.ofSeconds(1));
         assertThat(sentence())
                 .contains("78 % of the calls are refused")
                 .contains("a leaky bucket of 40 a second, every call is answered well, half of them within 700 ms");
@@ -153,8 +156,9 @@ class FragilePageTest extends MovingTab {
         assertThat(last(3)).as("with").isBetween(39.0, 40.0);
         assertThat(figure("with", "rate")).isIn("39", "40");
         assertThat(sentence())
-                .contains("next to nothing is answered well")
-                .contains("are turned away in time, never sent");
+                .contains("Without a limiter, nothing is answered well: all calls fail.")
+                .contains("every call that is sent is answered well")
+                .contains("of the calls are turned away, not sent");
     }
 
     @Test
@@ -281,7 +285,8 @@ class FragilePageTest extends MovingTab {
 
         page().until("other colours", good + " !== '" + light + "'");
         assertThat(page().evaluate(good).asString())
-                .isEqualTo(page().evaluate("getComputedStyle(document.documentElement).getPropertyValue('--left').trim()")
-                        .asString());
+                .isEqualTo(
+                        page().evaluate("getComputedStyle(document.documentElement).getPropertyValue('--left').trim()")
+                                .asString());
     }
 }

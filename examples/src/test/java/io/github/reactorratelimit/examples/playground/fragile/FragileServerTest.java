@@ -48,7 +48,7 @@ class FragileServerTest {
 
     @Test
     void anIdleServerAnswersAfterItsLatency() {
-        FragileServer server = server(10, "fails");
+        FragileServer server = server(40, "fails");
         call(server, 1);
         time.advanceTimeBy(FragileServer.LATENCY.minusNanos(1));
         assertThat(answers).isEmpty();

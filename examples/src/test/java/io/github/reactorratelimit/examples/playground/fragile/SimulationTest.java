@@ -111,8 +111,9 @@ class SimulationTest {
 
     static Stream<Arguments> everything() {
         return Arrays.stream(Breaks.values())
-                .flatMap(breaks -> Arrays.stream(Shape.values()).flatMap(shape -> Arrays.stream(Retries.values())
-                        .map(retries -> Arguments.of(breaks, shape, retries))));
+                .flatMap(breaks -> Arrays.stream(Shape.values())
+                        .flatMap(shape ->
+                                Arrays.stream(Retries.values()).map(retries -> Arguments.of(breaks, shape, retries))));
     }
 
     @ParameterizedTest
@@ -175,12 +176,18 @@ class SimulationTest {
     @Test
     void aSlowServerWorksForNobodyWithoutALimiterAndAnswersInTimeWithAConcurrencyLimit() {
         start(Map.of(
-                "breaks", "slows-down",
-                "traffic", "steady",
-                "trafficRate", 60,
-                "shape", "concurrency",
-                "inFlight", 6,
-                "maxWaitMillis", 500));
+                "breaks",
+                "slows-down",
+                "traffic",
+                "steady",
+                "trafficRate",
+                60,
+                "shape",
+                "concurrency",
+                "inFlight",
+                6,
+                "maxWaitMillis",
+                500));
         run(Duration.ofSeconds(15));
 
         assertThat(countSince(Side.WITHOUT, What.GOOD, Duration.ofSeconds(5))).isZero();
@@ -201,11 +208,11 @@ class SimulationTest {
 
     @Test
     void afterARefusalNothingIsSentUntilTheTimeItNamed() {
-        start(Map.of("shape", "retry-after", "capacity", 10, "rate", 100, "traffic", "clicks", "maxWaitMillis", 10_000));
+        start(Map.of(
+                "shape", "retry-after", "capacity", 10, "rate", 100, "traffic", "clicks", "maxWaitMillis", 10_000));
         simulation.click(30);
         run(Duration.ofSeconds(1));
-        long firstRefusal =
-                timesOf(Side.WITH.code, What.REFUSED).findFirst().orElseThrow();
+        long firstRefusal = timesOf(Side.WITH.code, What.REFUSED).findFirst().orElseThrow();
         assertThat(frames.get(frames.size() - 1).waiting()).isPositive();
         run(Duration.ofSeconds(9));
 

@@ -106,7 +106,8 @@ class LiveApiTest {
 
     @Test
     void whatIsNoJsonIsRefused() {
-        assertThat(api.post("/api/live", "{\"rate\":NaN}").getStatusCode().value()).isEqualTo(400);
+        assertThat(api.post("/api/live", "{\"rate\":NaN}").getStatusCode().value())
+                .isEqualTo(400);
         assertThat(api.post("/api/live", "[]").getStatusCode().value()).isEqualTo(400);
     }
 

@@ -64,7 +64,7 @@ class LivePageTest extends MovingTab {
         onlyClicks();
 
         for (JsonNode totals : page().evaluate(
-                "fetch('/api/live/' + playground.simulation() + '/totals').then((answer) => answer.json())")) {
+                        "fetch('/api/live/' + playground.simulation() + '/totals').then((answer) => answer.json())")) {
             set("policy", totals.get("policy").asString());
             drawn();
             JsonNode marks = page().evaluate("playground.marks()");
