@@ -1,6 +1,8 @@
 // The tabs, and the switch between light and dark. A tab is a module with show() and hide(), loaded when first shown.
 const TABS = {
   live: () => import('./live/tab.js'),
+  fragile: () => import('./fragile/tab.js'),
+  cluster: () => import('./cluster/tab.js'),
   replay: () => import('./replay/tab.js'),
 };
 const names = Object.keys(TABS);

@@ -1,8 +1,6 @@
 // The settings, and the sentence that says them.
-import { byId, element, number } from '../dom.js';
-
-const seconds = (millis) => (millis < 1000 ? `${millis} ms` : `${number(millis / 1000)} s`);
-const plain = (value) => String(value);
+import { byId, element } from '../dom.js';
+import { plain, seconds, SettingsForm, TRAFFIC_SLIDERS, TRAFFIC_USES } from '../settings.js';
 
 const SLIDERS = {
   rate: { label: 'Permits per second', min: 1, max: 200, value: 10, show: plain, group: 'limit' },
@@ -12,12 +10,10 @@ const SLIDERS = {
   inFlight: { label: 'At the same time', min: 1, max: 100, value: 5, show: plain, group: 'limit' },
   workMillis: { label: 'Each takes', min: 10, max: 5000, step: 10, value: 500, show: seconds, group: 'limit' },
   maxWaitMillis: { label: 'Waits at most', min: 0, max: 10000, step: 100, value: 1500, show: seconds, group: 'wait' },
-  trafficRate: { label: 'Requests per second', min: 1, max: 300, value: 15, show: plain, group: 'traffic' },
-  burstSize: { label: 'Requests at once', min: 1, max: 100, value: 30, show: plain, group: 'traffic' },
-  burstEveryMillis: { label: 'Every', min: 250, max: 10000, step: 250, value: 2500, show: seconds, group: 'traffic' },
+  ...TRAFFIC_SLIDERS,
 };
 const WINDOWS = ['rate', 'windowSeconds'];
-const USED = {
+const USES = {
   'token-bucket': ['rate', 'burst'],
   gcra: ['rate', 'burst'],
   'leaky-bucket': ['rate', 'queue'],
@@ -26,56 +22,23 @@ const USED = {
   'sliding-counter': WINDOWS,
   concurrency: ['inFlight', 'workMillis'],
   delay: ['maxWaitMillis'],
-  steady: ['trafficRate'],
-  poisson: ['trafficRate'],
-  bursts: ['burstSize', 'burstEveryMillis'],
+  ...TRAFFIC_USES,
 };
 const CHOSEN = { policy: 'token-bucket', mode: 'delay', traffic: 'bursts' };
 
-export class Controls {
+export class Controls extends SettingsForm {
   constructor(changed) {
-    this.form = byId('controls');
-    this.sliders = new Map();
-    for (const [name, spec] of Object.entries(SLIDERS)) this.addSlider(name, spec);
-    for (const [name, value] of Object.entries(CHOSEN)) this.form.elements[name].value = value;
-    this.form.addEventListener('submit', (event) => event.preventDefault());
-    this.form.addEventListener('input', () => {
-      this.refresh();
-      changed();
-    });
-    this.refresh();
-  }
-
-  addSlider(name, { label, min, max, step = 1, value, show, group }) {
-    const input = element('input', { type: 'range', name, id: `set-${name}` });
-    Object.assign(input, { min, max, step });
-    input.value = value;
-    const output = element('output', { for: input.id });
-    const row = element('div', { class: 'slider' }, element('label', { for: input.id }, label), output, input);
-    byId(`${group}-sliders`).append(row);
-    this.sliders.set(name, { input, output, row, show });
+    super({ prefix: '', sliders: SLIDERS, chosen: CHOSEN, uses: USES, changed });
   }
 
   refresh() {
-    const { policy, mode, traffic } = this.values();
-    const used = new Set([policy, mode, traffic].flatMap((choice) => USED[choice] ?? []));
-    for (const [name, { input, output, row, show }] of this.sliders) {
-      row.hidden = !used.has(name);
-      output.textContent = show(Number(input.value));
-      input.setAttribute('aria-valuetext', output.textContent);
-    }
+    super.refresh();
     byId('sentence').replaceChildren(...this.sentence());
   }
 
   choose(policy) {
     this.form.elements.policy.value = policy;
     this.refresh();
-  }
-
-  values() {
-    const values = Object.fromEntries([...this.sliders].map(([name, { input }]) => [name, Number(input.value)]));
-    for (const name of Object.keys(CHOSEN)) values[name] = this.form.elements[name].value;
-    return values;
   }
 
   policies() {

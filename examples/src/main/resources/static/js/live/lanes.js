@@ -1,6 +1,6 @@
 // A small chart for each policy, all on the same traffic: what left and what was denied, by quarters of a second.
+import { SLOT, WINDOW } from '../charts.js';
 import { byId, colour, element, number } from '../dom.js';
-import { SLOT, WINDOW } from './model.js';
 
 const SLOTS = WINDOW / SLOT;
 

@@ -1,8 +1,6 @@
 // What the server told, as far as it is shown: the last seconds of every lane. Times are the server's, in milliseconds.
+import { MARGIN, SLOT, WINDOW } from '../charts.js';
 
-export const WINDOW = 12_000;
-export const SLOT = 250;
-const MARGIN = 1_000;
 const RATE_SECONDS = 5;
 const NO_LANE = -1;
 export const WHAT = { ARRIVED: 0, LEFT: 1, DENIED: 2, CANCELLED: 3 };

@@ -1,10 +1,9 @@
-// The two large charts: what became of each request, and how the limiter stands. Time stands still on the axis, which ends
-// now; the marks move.
+// The two large charts: what became of each request, and how the limiter stands.
+import { line, paint, paintAxes, secondsAxis, shared, valueAxis } from '../charts.js';
 import { byId, colour } from '../dom.js';
-import { WHAT, WINDOW } from './model.js';
+import { WHAT } from './model.js';
 
 const GOLDEN = 0.618034;
-const EDGE = 18;
 const BREAK = { x: null, y: null };
 const SETS = { WAITING: 0, WAYS: 1, BOUNCES: 2, ARRIVED: 3, LEFT: 4, DENIED: 5, CANCELLED: 6 };
 
@@ -17,10 +16,6 @@ const heightOf = {
   [WHAT.CANCELLED]: (request) => spread(request, 0.26, 0.16),
 };
 
-function line(label, width) {
-  return { label, data: [], showLine: true, pointRadius: 0, borderWidth: width, spanGaps: false };
-}
-
 /** Many lines in one set. They are not in the order of time, which Chart.js finds out only if it parses them: it would leave some out. */
 function lines(label, width) {
   return { ...line(label, width), parsing: true, normalized: false };
@@ -29,25 +24,6 @@ function lines(label, width) {
 function marks(label, pointStyle, radius) {
   return { label, data: [], showLine: false, pointStyle, radius, borderWidth: 1.5 };
 }
-
-const shared = () => ({
-  animation: false,
-  parsing: false,
-  normalized: true,
-  responsive: true,
-  maintainAspectRatio: false,
-  events: [],
-  plugins: { legend: { display: false }, tooltip: { enabled: false } },
-});
-
-const secondsAxis = (labels) => ({
-  type: 'linear',
-  min: -WINDOW / 1000,
-  max: 0,
-  // The same for both charts, with labels or without: a moment is at the same place in both.
-  afterFit: (axis) => Object.assign(axis, { paddingLeft: EDGE, paddingRight: EDGE }),
-  ticks: { stepSize: 2, display: labels, maxRotation: 0, callback: (value) => (value === 0 ? 'now' : `${value} s`) },
-});
 
 export class Stage {
   constructor() {
@@ -68,13 +44,12 @@ export class Stage {
         ...shared(),
         scales: {
           x: secondsAxis(false),
-          y: {
+          y: valueAxis({
             min: -0.04,
             max: 1.04,
-            afterFit: (axis) => (axis.width = 56),
             afterBuildTicks: (axis) => (axis.ticks = [{ value: 0.07 }, { value: 0.93 }]),
             ticks: { callback: (value) => (value > 0.5 ? 'in' : 'out') },
-          },
+          }),
         },
       },
     });
@@ -89,7 +64,7 @@ export class Stage {
         },
         scales: {
           x: secondsAxis(true),
-          y: { min: 0, suggestedMax: 10, afterFit: (axis) => (axis.width = 56), ticks: { precision: 0, maxTicksLimit: 4 } },
+          y: valueAxis({ min: 0, suggestedMax: 10, ticks: { precision: 0, maxTicksLimit: 4 } }),
         },
       },
     });
@@ -98,7 +73,6 @@ export class Stage {
 
   /** Takes the colours of the theme. */
   paint() {
-    const paint = (set, stroke, fill) => Object.assign(set, { borderColor: stroke, backgroundColor: fill });
     const sets = this.requests.data.datasets;
     paint(sets[SETS.WAITING], colour('waiting'));
     paint(sets[SETS.WAYS], colour('left-soft'));
@@ -109,15 +83,8 @@ export class Stage {
     paint(sets[SETS.CANCELLED], colour('cancelled'), colour('cancelled'));
     paint(this.levels.data.datasets[0], colour('left'), colour('left-soft'));
     paint(this.levels.data.datasets[1], colour('waiting'));
-    for (const chart of [this.requests, this.levels]) {
-      for (const axis of Object.values(chart.options.scales)) {
-        axis.grid = { color: colour('rule') };
-        axis.border = { display: false };
-        axis.ticks.color = colour('soft');
-      }
-      chart.options.plugins.legend.labels.color = colour('soft');
-      chart.update('none');
-    }
+    paintAxes(this.requests);
+    paintAxes(this.levels);
   }
 
   draw(model, lane, now) {

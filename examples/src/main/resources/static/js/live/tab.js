@@ -1,98 +1,43 @@
 // The first tab: starts a simulation on the server while it is shown, draws what that tells, sends what the person does.
-import { byId, copyButton, number, tell } from '../dom.js';
-import { send, serverEvents } from '../http.js';
+import { pace } from '../charts.js';
+import { byId, copyButton, number } from '../dom.js';
+import { Session } from '../session.js';
 import { Controls } from './controls.js';
 import { Lanes } from './lanes.js';
 import { Model } from './model.js';
 import { Stage } from './stage.js';
 
-const SETTLE_MILLIS = 150;
-const RETRY_MILLIS = 2_000;
 const LANES_MILLIS = 400;
-const MANY_MARKS = 1_200;
 
-const problem = byId('live-problem');
-const stillness = matchMedia('(prefers-reduced-motion: reduce)');
 const controls = new Controls(settingsChanged);
 const stage = new Stage();
 const lanes = new Lanes(controls.policies(), choosePolicy);
 
-let shown = false;
-let stream = null;
-let simulation = null;
 let model = new Model([]);
 let frameCameAt = 0;
 let frozen = false;
-let settling = 0;
-let commands = 0;
 
-export function show() {
-  shown = true;
-  start();
-}
+const session = new Session({
+  path: '/api/live',
+  problem: byId('live-problem'),
+  settings: () => controls.values(),
+  hello: ({ policies }) => (model = new Model(policies)),
+  frame: take,
+});
 
-export function hide() {
-  shown = false;
-  stop();
-}
+export const show = () => session.show();
+export const hide = () => session.hide();
 
-function stop() {
-  stream?.abort();
-  stream = null;
-  simulation = null;
-}
-
-async function start() {
-  if (!shown || stream) return;
-  const mine = (stream = new AbortController());
-  try {
-    for await (const event of serverEvents('/api/live', controls.values(), mine.signal)) take(event);
-    if (stream === mine) again(null);
-  } catch (failure) {
-    if (stream === mine) again(failure.message);
-  }
-}
-
-function again(message) {
-  tell(problem, message);
-  stop();
-  setTimeout(start, RETRY_MILLIS);
-}
-
-function take({ name, data }) {
-  if (name === 'hello') {
-    tell(problem, null);
-    simulation = data.simulation;
-    model = new Model(data.policies);
-    return;
-  }
-  model.take(data);
+function take(frame) {
+  model.take(frame);
   frameCameAt = performance.now();
-  if (data.code) byId('code').textContent = data.code;
+  if (frame.code) byId('code').textContent = frame.code;
   tellFigures();
-}
-
-async function command(method, path, body) {
-  if (!simulation) return;
-  commands++;
-  try {
-    await send(method, `/api/live/${simulation}/${path}`, body);
-    tell(problem, null);
-  } catch (refused) {
-    tell(problem, refused.message);
-  } finally {
-    commands--;
-  }
 }
 
 function settingsChanged() {
   lanes.choose(controls.values().policy);
-  clearTimeout(settling);
-  settling = setTimeout(() => {
-    settling = 0;
-    byId('announcer').textContent = byId('sentence').textContent;
-    command('PUT', 'settings', controls.values());
-  }, SETTLE_MILLIS);
+  session.change(() => (byId('announcer').textContent = byId('sentence').textContent));
 }
 
 function choosePolicy(policy) {
@@ -122,23 +67,23 @@ let drawn = null;
 function draw(at) {
   requestAnimationFrame(draw);
   const lane = shownLane();
-  if (!shown || frozen || !lane || model.frames === 0) return;
-  const pace = stillness.matches ? 1_000 : model.arrivals.length > MANY_MARKS ? 120 : 33;
-  if (at - drawnAt >= pace) {
+  if (!session.shown || frozen || !lane || model.frames === 0) return;
+  const rest = pace(model.arrivals.length);
+  if (at - drawnAt >= rest) {
     drawnAt = at;
     stage.draw(model, lane, model.now + Math.min(100, performance.now() - frameCameAt));
     drawn = `${lane.policy} at ${model.now}`;
   }
-  if (at - lanesDrawnAt >= Math.max(LANES_MILLIS, pace)) {
+  if (at - lanesDrawnAt >= Math.max(LANES_MILLIS, rest)) {
     lanesDrawnAt = at;
     lanes.draw(model);
   }
 }
 
-byId('click').addEventListener('click', () => command('POST', 'clicks', { requests: 1 }));
-byId('click-many').addEventListener('click', () => command('POST', 'clicks', { requests: 20 }));
-byId('pause').addEventListener('click', () => command('POST', 'pause', { millis: 2_000 }));
-byId('cancel').addEventListener('click', () => command('POST', 'cancel'));
+byId('click').addEventListener('click', () => session.command('POST', 'clicks', { requests: 1 }));
+byId('click-many').addEventListener('click', () => session.command('POST', 'clicks', { requests: 20 }));
+byId('pause').addEventListener('click', () => session.command('POST', 'pause', { millis: 2_000 }));
+byId('cancel').addEventListener('click', () => session.command('POST', 'cancel'));
 byId('freeze').addEventListener('click', () => {
   frozen = !frozen;
   byId('freeze').setAttribute('aria-pressed', String(frozen));
@@ -153,10 +98,10 @@ requestAnimationFrame(draw);
 
 /** For the tests, and for whoever looks under the bonnet: what is drawn, and whose simulation it is. */
 window.playground = {
-  simulation: () => simulation,
+  simulation: () => session.simulation,
   now: () => model.now,
   /** Whether what the person did has reached the server. */
-  isHeard: () => settling === 0 && commands === 0,
+  isHeard: () => session.isHeard,
   /** Whether all that the server told is in the picture. */
   isDrawn: () => drawn === `${controls.values().policy} at ${model.now}`,
   arrived: () => model.arrived,

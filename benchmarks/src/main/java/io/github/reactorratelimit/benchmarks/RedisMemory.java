@@ -12,9 +12,9 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.embedded.RedisServer;
 import io.github.reactorratelimit.redis.RedisStore;
 import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -24,8 +24,6 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RateType;
@@ -53,25 +51,12 @@ public final class RedisMemory {
 
     /** Prints the table. */
     public static void main(String[] arguments) throws IOException {
-        try (RedisProcess server = RedisProcess.start()) {
+        try (RedisServer server = RedisServer.start()) {
             RedisClient client = RedisClient.create(server.uri());
-            try (StatefulRedisConnection<String, String> connection = connect(client)) {
-                new RedisMemory(connection.sync()).run(connection, client, server.uri());
+            try (StatefulRedisConnection<String, String> connection = client.connect()) {
+                new RedisMemory(connection.sync()).run(connection, client, RedisURI.create(server.uri()));
             } finally {
                 client.shutdown(Duration.ZERO, PATIENCE);
-            }
-        }
-    }
-
-    private static StatefulRedisConnection<String, String> connect(RedisClient client) {
-        for (int attempt = 1; ; attempt++) {
-            try {
-                return client.connect();
-            } catch (RedisConnectionException notYet) {
-                if (attempt == 100) {
-                    throw notYet;
-                }
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(50));
             }
         }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -91,5 +92,59 @@ class ExamplesTest {
     void prioritiesLetQuestionsGoBeforeReportsThatCameFirst() {
         assertThat(outputOf(() -> Priorities.main(new String[0])).lines())
                 .containsExactly("report 1", "question 1", "question 2", "report 2", "report 3");
+    }
+
+    @Test
+    void redisLimitIsOneForBothInstancesAndEachHasItsShareOnceRedisHasDied() {
+        String shared = """
+                6 calls an hour for each customer, at both instances together
+                  A: a call of alice is allowed, 5 left
+                  B: a call of alice is allowed, 4 left
+                  A: a call of alice is allowed, 3 left
+                  B: a call of alice is allowed, 2 left
+                  A: a call of alice is allowed, 1 left
+                  B: a call of alice is allowed, 0 left
+                  A: a call of alice is denied, 0 left
+                  B: a call of alice is denied, 0 left
+                """;
+        String alone = """
+                Redis has died: 3 at each of them
+                  A: a call of bob is allowed, 2 left, decided without Redis
+                  B: a call of bob is allowed, 2 left, decided without Redis
+                  A: a call of bob is allowed, 1 left, decided without Redis
+                  B: a call of bob is allowed, 1 left, decided without Redis
+                  A: a call of bob is allowed, 0 left, decided without Redis
+                  B: a call of bob is allowed, 0 left, decided without Redis
+                  A: a call of bob is denied, 0 left, decided without Redis
+                  B: a call of bob is denied, 0 left, decided without Redis
+                """;
+        boolean isUsersServer = System.getenv("REDIS_URI") != null;
+
+        assertThat(outputOf(() -> RedisLimit.main(new String[0]))).isEqualTo(isUsersServer ? shared : shared + alone);
+    }
+
+    @Test
+    void redisClusterLimitsSpreadCustomersAndKeepTheLimitsOfOneTogether() {
+        List<String> lines =
+                outputOf(() -> RedisClusterLimits.main(new String[0])).lines().toList();
+
+        assertThat(numbersIn(lines.get(0)))
+                .hasSize(3)
+                .allMatch(keys -> keys > 50)
+                .satisfies(keys -> assertThat(
+                                keys.stream().mapToInt(Integer::intValue).sum())
+                        .isEqualTo(300));
+        assertThat(lines.subList(1, 4))
+                .containsExactly(
+                        "an export of alice is allowed, 9 requests left",
+                        "an export of alice is allowed, 8 requests left",
+                        "an export of alice is denied, 8 requests left");
+        assertThat(numbersIn(lines.get(4))).containsExactlyInAnyOrder(0, 0, 2);
+    }
+
+    /** Of a list at the end of the line. */
+    private static List<Integer> numbersIn(String line) {
+        String list = line.substring(line.indexOf('[') + 1, line.indexOf(']'));
+        return Arrays.stream(list.split(", ")).map(Integer::valueOf).toList();
     }
 }

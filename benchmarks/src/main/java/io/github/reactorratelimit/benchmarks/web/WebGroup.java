@@ -2,10 +2,10 @@ package io.github.reactorratelimit.benchmarks.web;
 
 import io.github.reactorratelimit.benchmarks.BenchmarkGroup;
 import io.github.reactorratelimit.benchmarks.Form;
-import io.github.reactorratelimit.benchmarks.RedisProcess;
 import io.github.reactorratelimit.benchmarks.report.Contender;
 import io.github.reactorratelimit.benchmarks.report.Group;
 import io.github.reactorratelimit.benchmarks.report.Sample;
+import io.github.reactorratelimit.embedded.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
@@ -24,7 +24,7 @@ final class WebGroup implements BenchmarkGroup {
     private final Group group;
     private final List<WebEntrant> entrants;
     private final Map<Contender, WebServerProcess> servers = new HashMap<>();
-    private @Nullable RedisProcess redis;
+    private @Nullable RedisServer redis;
 
     WebGroup(Group group, List<WebEntrant> entrants) {
         this.group = group;
@@ -43,8 +43,8 @@ final class WebGroup implements BenchmarkGroup {
 
     @Override
     public void open(Form form) throws Exception {
-        redis = RedisProcess.start();
-        int redisPort = redis.uri().getPort();
+        redis = RedisServer.start();
+        int redisPort = redis.port();
         for (WebEntrant entrant : entrants) {
             servers.put(entrant.contender(), WebServerProcess.start(entrant.server(), redisPort));
         }

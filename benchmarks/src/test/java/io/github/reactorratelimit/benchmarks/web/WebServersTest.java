@@ -2,7 +2,7 @@ package io.github.reactorratelimit.benchmarks.web;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.benchmarks.RedisProcess;
+import io.github.reactorratelimit.embedded.RedisServer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -18,11 +18,11 @@ class WebServersTest {
     private static final Duration MOMENT = Duration.ofMillis(20);
     private static final int CONNECTIONS = 4;
 
-    private static RedisProcess redis;
+    private static RedisServer redis;
 
     @BeforeAll
     static void startRedis() throws Exception {
-        redis = RedisProcess.start();
+        redis = RedisServer.start();
     }
 
     @AfterAll
@@ -37,7 +37,7 @@ class WebServersTest {
     @ParameterizedTest
     @EnumSource(ServerKind.class)
     void everyAnswerHasTheStatusThatIsMeasured(ServerKind kind) throws Exception {
-        try (WebServer server = WebServer.start(kind, redis.uri().getPort());
+        try (WebServer server = WebServer.start(kind, redis.port());
                 HttpLoad load = HttpLoad.open(server.port(), CONNECTIONS)) {
             if (!kind.allows()) {
                 load.run(MOMENT, 0);

@@ -146,12 +146,21 @@ public final class Page implements AutoCloseable {
         }
     }
 
-    /** Sets a control of a form and tells the page, as a hand would. */
+    /** Sets the first control of that name and tells the page, as a hand would. */
     public void set(String name, Object value) {
-        String choice = "mode".equals(name) ? "[value=\"" + value + "\"]" : "";
-        evaluate("(() => { const e = document.querySelector('[name=\"" + name + "\"]" + choice + "'); "
-                + ("mode".equals(name) ? "e.checked = true;" : "e.value = '" + value + "';")
-                + " e.dispatchEvent(new Event('input', { bubbles: true })); })()");
+        set("", name, value);
+    }
+
+    /** Sets a control within an element, such as a form, and tells the page, as a hand would. */
+    public void set(String within, String name, Object value) {
+        evaluate("""
+                (() => {
+                  const named = [...document.querySelectorAll('%s [name="%s"]')];
+                  const one = named.find((each) => each.type === 'radio' && each.value === '%s') ?? named[0];
+                  if (one.type === 'radio') one.checked = true;
+                  else one.value = '%s';
+                  one.dispatchEvent(new Event('input', { bubbles: true }));
+                })()""".formatted(within, name, value, value));
     }
 
     /** A window of that size, of a phone if it is narrow, and light or dark as the person likes it. */

@@ -30,4 +30,15 @@ class OwnLimitsTest {
             assertThat(answer).contains("\"requests\":1");
         }
     }
+
+    @Test
+    void fewSimulationsOfEachTabRunAtOnce() {
+        try (Playground playground = Playground.start()) {
+            RateLimits limits = playground.bean(RateLimits.class);
+
+            assertThat(limits.limiter("simulations").orElseThrow().policy()).isEqualTo(ConcurrencyLimit.of(24));
+            assertThat(limits.limiter("fragile-simulations").orElseThrow().policy())
+                    .isEqualTo(ConcurrencyLimit.of(12));
+        }
+    }
 }

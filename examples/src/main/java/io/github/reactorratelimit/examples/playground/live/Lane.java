@@ -4,6 +4,8 @@ import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.examples.playground.Counts;
+import io.github.reactorratelimit.examples.playground.EventLog;
 import io.github.reactorratelimit.examples.playground.Fields;
 import io.github.reactorratelimit.examples.playground.live.Frame.What;
 import java.time.Duration;
@@ -74,7 +76,7 @@ final class Lane {
     private void end(AtomicBoolean ended, long request, What what) {
         if (ended.compareAndSet(false, true)) {
             waiting.remove(request);
-            log.add(index, what, request);
+            log.add(index, what.code, request);
         }
     }
 
@@ -104,7 +106,7 @@ final class Lane {
     }
 
     Frame.Totals totals() {
-        return counts.totals(Fields.textOf(kind));
+        return new Frame.Totals(Fields.textOf(kind), counts.allowed(), counts.denied(), counts.cancelled());
     }
 
     void close() {

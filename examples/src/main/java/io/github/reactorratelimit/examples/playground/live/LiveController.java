@@ -2,16 +2,12 @@ package io.github.reactorratelimit.examples.playground.live;
 
 import io.github.reactorratelimit.examples.playground.Fields;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
-import org.springframework.http.ProblemDetail;
 import org.springframework.http.codec.ServerSentEvent;
-import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -35,31 +31,16 @@ final class LiveController {
         this.simulations = simulations;
     }
 
-    /** The first event of a stream. */
-    record Hello(String simulation, List<String> policies) {}
-
     @PostMapping(produces = MediaType.TEXT_EVENT_STREAM_VALUE)
     Flux<ServerSentEvent<Object>> start(@RequestBody Map<String, @Nullable Object> settings) {
-        return simulations
-                .start(Settings.of(settings))
-                .map(started -> started.frame() == null
-                        ? event("hello", new Hello(started.id(), policies()))
-                        : event("frame", started.frame()));
-    }
-
-    private static ServerSentEvent<Object> event(String name, Object data) {
-        return ServerSentEvent.builder(data).event(name).build();
-    }
-
-    private static List<String> policies() {
-        return Arrays.stream(Kind.values()).map(Fields::textOf).toList();
+        return simulations.start(Settings.of(settings));
     }
 
     @PutMapping("/{id}/settings")
     @ResponseStatus(HttpStatus.NO_CONTENT)
     void change(@PathVariable String id, @RequestBody Map<String, @Nullable Object> settings) {
         Settings changed = Settings.of(settings);
-        simulations.find(id).change(changed);
+        simulations.command(id, simulation -> simulation.change(changed));
     }
 
     @PostMapping("/{id}/clicks")
@@ -68,7 +49,7 @@ final class LiveController {
         Fields fields = new Fields(body);
         int requests = fields.integer("requests", 1, MOST_AT_ONCE);
         fields.nothingElse();
-        simulations.find(id).click(requests);
+        simulations.command(id, simulation -> simulation.click(requests));
     }
 
     @PostMapping("/{id}/pause")
@@ -77,24 +58,18 @@ final class LiveController {
         Fields fields = new Fields(body);
         Duration duration = Duration.ofMillis(fields.integer("millis", 0, 10_000));
         fields.nothingElse();
-        simulations.find(id).pause(duration);
+        simulations.command(id, simulation -> simulation.pause(duration));
     }
 
     @PostMapping("/{id}/cancel")
     @ResponseStatus(HttpStatus.NO_CONTENT)
     void cancel(@PathVariable String id) {
-        simulations.find(id).cancelEveryOther();
+        simulations.command(id, Simulation::cancelEveryOther);
     }
 
     /** What the limiters counted themselves. */
     @GetMapping("/{id}/totals")
     List<Frame.Totals> totals(@PathVariable String id) {
         return simulations.find(id).totals();
-    }
-
-    /** A command came while its page was going. */
-    @ExceptionHandler(RejectedExecutionException.class)
-    ProblemDetail gone(RejectedExecutionException closed) {
-        return ProblemDetail.forStatusAndDetail(HttpStatus.NOT_FOUND, "the simulation has just ended");
     }
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.examples.playground.live;
 
 import io.github.reactorratelimit.examples.playground.Fields;
+import io.github.reactorratelimit.examples.playground.Traffic;
 import java.time.Duration;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -52,11 +53,7 @@ record Settings(Kind shown, Limits limits, Mode mode, Duration maxWait, Traffic 
                         Duration.ofMillis(fields.integer("workMillis", 10, 5_000))),
                 fields.choice("mode", Mode.class),
                 Duration.ofMillis(fields.integer("maxWaitMillis", 0, 10_000)),
-                new Traffic(
-                        fields.choice("traffic", Traffic.Shape.class),
-                        fields.integer("trafficRate", 1, Traffic.FLOOD_PER_SECOND),
-                        fields.integer("burstSize", 1, 100),
-                        Duration.ofMillis(fields.integer("burstEveryMillis", 250, 10_000))));
+                Traffic.of(fields));
         fields.nothingElse();
         return settings;
     }

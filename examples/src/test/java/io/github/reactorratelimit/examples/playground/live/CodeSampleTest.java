@@ -3,18 +3,11 @@ package io.github.reactorratelimit.examples.playground.live;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.examples.playground.Fields;
+import io.github.reactorratelimit.examples.playground.Sources;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.net.URI;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import javax.tools.JavaCompiler;
-import javax.tools.JavaFileObject;
-import javax.tools.SimpleJavaFileObject;
-import javax.tools.StandardJavaFileManager;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,7 +18,7 @@ class CodeSampleTest {
 
     @Test
     void whatIsShownToBeCopiedCompilesAndNamesThePolicyThatRuns() throws IOException {
-        List<JavaFileObject> sources = new ArrayList<>();
+        Sources sources = new Sources();
         for (Kind kind : Kind.values()) {
             for (String mode : List.of("reject", "delay")) {
                 Map<String, Object> json = LiveApiTest.settings();
@@ -35,30 +28,9 @@ class CodeSampleTest {
 
                 assertThat(code)
                         .contains(kind.policy(settings.limits()).getClass().getSimpleName() + ".");
-                sources.add(source("Calls" + sources.size(), code));
+                sources.add("Calls", code);
             }
         }
-        assertThat(compile(sources)).isEmpty();
-    }
-
-    private static JavaFileObject source(String name, String code) {
-        return new SimpleJavaFileObject(URI.create("string:///" + name + ".java"), JavaFileObject.Kind.SOURCE) {
-            @Override
-            public CharSequence getCharContent(boolean ignoreEncodingErrors) {
-                return code.replace("class Calls", "class " + name);
-            }
-        };
-    }
-
-    private String compile(List<JavaFileObject> sources) throws IOException {
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        StringWriter complaints = new StringWriter();
-        List<String> options =
-                List.of("-proc:none", "-cp", System.getProperty("java.class.path"), "-d", output.toString());
-        try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
-            boolean compiled = compiler.getTask(complaints, files, null, options, null, sources)
-                    .call();
-            return compiled ? "" : complaints.toString();
-        }
+        assertThat(sources.complaints(output)).isEmpty();
     }
 }

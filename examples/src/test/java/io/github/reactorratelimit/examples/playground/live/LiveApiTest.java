@@ -3,12 +3,11 @@ package io.github.reactorratelimit.examples.playground.live;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.examples.browser.Eventually;
+import io.github.reactorratelimit.examples.playground.Api;
 import io.github.reactorratelimit.examples.playground.Playground;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -18,15 +17,13 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
-import org.springframework.web.reactive.function.client.WebClient;
 import reactor.core.Disposable;
-import reactor.core.publisher.Mono;
 
 /** What the server of the first tab accepts, and what it refuses. */
 class LiveApiTest {
 
     private static Playground playground;
-    private static WebClient client;
+    private static Api api;
 
     @BeforeAll
     static void start() {
@@ -37,7 +34,7 @@ class LiveApiTest {
                 "ratelimit.limits[0].key=all",
                 "ratelimit.limits[0].limit=24",
                 "ratelimit.limits[0].algorithm=concurrency");
-        client = WebClient.create(playground.url());
+        api = new Api(playground);
     }
 
     @AfterAll
@@ -60,17 +57,6 @@ class LiveApiTest {
                 Map.entry("trafficRate", 10),
                 Map.entry("burstSize", 10),
                 Map.entry("burstEveryMillis", 1000)));
-    }
-
-    private static ResponseEntity<String> post(String path, Object body) {
-        return client.post()
-                .uri(path)
-                .contentType(MediaType.APPLICATION_JSON)
-                .bodyValue(body)
-                .exchangeToMono(answer -> answer.statusCode().is2xxSuccessful()
-                        ? answer.releaseBody().then(Mono.just(ResponseEntity.ok("")))
-                        : answer.toEntity(String.class))
-                .block();
     }
 
     static Stream<Arguments> badFields() {
@@ -103,7 +89,7 @@ class LiveApiTest {
         Map<String, Object> settings = settings();
         settings.put(field, value);
 
-        ResponseEntity<String> answer = post("/api/live", settings);
+        ResponseEntity<String> answer = api.post("/api/live", settings);
 
         assertThat(answer.getStatusCode().value()).isEqualTo(400);
         assertThat(answer.getHeaders().getContentType()).isEqualTo(MediaType.APPLICATION_PROBLEM_JSON);
@@ -115,54 +101,38 @@ class LiveApiTest {
         Map<String, Object> settings = settings();
         settings.remove("burst");
 
-        assertThat(post("/api/live", settings).getBody()).contains("burst is missing");
+        assertThat(api.post("/api/live", settings).getBody()).contains("burst is missing");
     }
 
     @Test
     void whatIsNoJsonIsRefused() {
-        assertThat(post("/api/live", "{\"rate\":NaN}").getStatusCode().value()).isEqualTo(400);
-        assertThat(post("/api/live", "[]").getStatusCode().value()).isEqualTo(400);
+        assertThat(api.post("/api/live", "{\"rate\":NaN}").getStatusCode().value())
+                .isEqualTo(400);
+        assertThat(api.post("/api/live", "[]").getStatusCode().value()).isEqualTo(400);
     }
 
     @Test
     void commandsForASimulationThatIsGoneAreNotFound() {
-        assertThat(post("/api/live/gone/clicks", Map.of("requests", 1))
+        assertThat(api.post("/api/live/gone/clicks", Map.of("requests", 1))
                         .getStatusCode()
                         .value())
                 .isEqualTo(404);
-        assertThat(post("/api/live/gone/cancel", Map.of()).getStatusCode().value())
+        assertThat(api.post("/api/live/gone/cancel", Map.of()).getStatusCode().value())
                 .isEqualTo(404);
-        assertThat(post("/api/live/gone/pause", Map.of("millis", 1))
+        assertThat(api.post("/api/live/gone/pause", Map.of("millis", 1))
                         .getStatusCode()
                         .value())
                 .isEqualTo(404);
-        assertThat(post("/api/live/gone/clicks", Map.of("requests", 51)).getBody())
+        assertThat(api.post("/api/live/gone/clicks", Map.of("requests", 51)).getBody())
                 .contains("\"field\":\"requests\"");
     }
 
     @Test
     void noMoreSimulationsThanTheFilterAllowsAndEachEndsWithItsStream() {
-        List<Disposable> pages = new ArrayList<>();
-        AtomicInteger greeted = new AtomicInteger();
-        for (int i = 0; i < 24; i++) {
-            AtomicInteger mine = new AtomicInteger();
-            pages.add(client.post()
-                    .uri("/api/live")
-                    .bodyValue(settings())
-                    .retrieve()
-                    .bodyToFlux(String.class)
-                    .doOnNext(event -> {
-                        if (mine.getAndIncrement() == 0) {
-                            greeted.incrementAndGet();
-                        }
-                    })
-                    .onErrorComplete()
-                    .subscribe());
-        }
-        Eventually.until("all run", () -> greeted.get() == 24);
+        List<Disposable> pages = api.streams(24, "/api/live", settings());
 
         assertThat(playground.bean(Simulations.class).size()).isEqualTo(24);
-        assertThat(post("/api/live", settings()).getStatusCode().value()).isEqualTo(429);
+        assertThat(api.post("/api/live", settings()).getStatusCode().value()).isEqualTo(429);
 
         pages.forEach(Disposable::dispose);
         Eventually.until(

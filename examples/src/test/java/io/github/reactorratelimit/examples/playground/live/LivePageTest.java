@@ -3,103 +3,30 @@ package io.github.reactorratelimit.examples.playground.live;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.data.Offset.offset;
 
-import io.github.reactorratelimit.examples.browser.Chromium;
-import io.github.reactorratelimit.examples.browser.Eventually;
-import io.github.reactorratelimit.examples.browser.Page;
-import io.github.reactorratelimit.examples.playground.Playground;
+import io.github.reactorratelimit.examples.playground.MovingTab;
+import io.github.reactorratelimit.examples.playground.Running;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import reactor.test.scheduler.VirtualTimeScheduler;
 import tools.jackson.databind.JsonNode;
 
-/**
- * The first tab in a real browser, with the real limiters, in virtual time: the test moves the server's clock by one frame and
- * waits until the page has that frame. So what must be on the page is known to the mark, however slow the machine is.
- */
-class LivePageTest {
+/** The first tab in a real browser, with the real limiters, in virtual time. */
+class LivePageTest extends MovingTab {
 
-    private static final Duration FRAME = Duration.ofMillis(100);
-
-    private static Chromium browser;
-    private static VirtualTimeScheduler time;
-    private static Playground playground;
-
-    private Page page;
-
-    @BeforeAll
-    static void startAll() {
-        browser = Chromium.start();
-        time = VirtualTimeScheduler.create();
-        // What the filter does is another test's matter; here a fast machine must not meet it.
-        playground = Playground.start(time, "ratelimit.enabled=false");
+    LivePageTest() {
+        super("live", "playground");
     }
 
-    @AfterAll
-    static void stopAll() {
-        if (playground != null) {
-            playground.close();
-        }
-        if (browser != null) {
-            browser.close();
-        }
-    }
-
-    @BeforeEach
-    void openPage() {
-        browser = browser.orAnother();
-        page = browser.newPage();
-        page.look(1280, 900, "light");
-        page.go(playground.url());
-        page.until("the simulation has begun", "window.playground?.simulation()");
-        Eventually.until("the first frame", () -> {
-            time.advanceTimeBy(FRAME);
-            return page.evaluate("playground.now()").asDouble() > 0;
-        });
-    }
-
-    @AfterEach
-    void closePage() {
-        List<String> complaints = page.complaints();
-        page.close();
-        Eventually.until(
-                "the simulation ends with its page",
-                () -> playground.bean(Simulations.class).size() == 0);
-        assertThat(complaints).isEmpty();
-    }
-
-    /** Moves time, frame by frame, each of which the page has taken before the next. */
-    private void advance(Duration duration) {
-        double end = page.evaluate("playground.now()").asDouble() + duration.toMillis();
-        for (double now = 0; now < end; now = page.evaluate("playground.now()").asDouble()) {
-            double before = page.evaluate("playground.now()").asDouble();
-            time.advanceTimeBy(FRAME);
-            page.until("the next frame", "playground.now() > " + before);
-        }
+    @Override
+    protected Running<?> running() {
+        return playground().bean(Simulations.class);
     }
 
     private void set(String name, Object value) {
-        page.set(name, value);
-    }
-
-    private void click(String selector) {
-        page.click(selector);
-        heard();
-    }
-
-    private void heard() {
-        page.until("the server has heard it", "playground.isHeard()");
-    }
-
-    private void drawn() {
-        page.until("all is drawn", "playground.isDrawn()");
+        page().set(name, value);
     }
 
     /** Until all permits are back and nobody waits. */
@@ -111,14 +38,14 @@ class LivePageTest {
     }
 
     private long figure(String name) {
-        return Long.parseLong(page.text("#figure-" + name).replace(",", ""));
+        return Long.parseLong(page().text("#figure-" + name).replace(",", ""));
     }
 
     @Test
     void chartMovesWithTime() {
         advance(Duration.ofSeconds(1));
         drawn();
-        String before = page.evaluate("Chart.getChart('requests').data.datasets[3].data[0].x.toFixed(3)")
+        String before = page().evaluate("Chart.getChart('requests').data.datasets[3].data[0].x.toFixed(3)")
                 .asString();
         long arrived = figure("arrived");
 
@@ -126,7 +53,7 @@ class LivePageTest {
         drawn();
 
         assertThat(figure("arrived")).isGreaterThanOrEqualTo(arrived + 30);
-        assertThat(page.evaluate("Chart.getChart('requests').data.datasets[3].data[0].x")
+        assertThat(page().evaluate("Chart.getChart('requests').data.datasets[3].data[0].x")
                         .asDouble())
                 .isLessThan(Double.parseDouble(before) - 2);
     }
@@ -136,11 +63,11 @@ class LivePageTest {
         advance(Duration.ofSeconds(14));
         onlyClicks();
 
-        for (JsonNode totals : page.evaluate(
-                "fetch('/api/live/' + playground.simulation() + '/totals').then((answer) => answer.json())")) {
+        for (JsonNode totals : page().evaluate(
+                        "fetch('/api/live/' + playground.simulation() + '/totals').then((answer) => answer.json())")) {
             set("policy", totals.get("policy").asString());
             drawn();
-            JsonNode marks = page.evaluate("playground.marks()");
+            JsonNode marks = page().evaluate("playground.marks()");
             for (String what : List.of("left", "denied", "cancelled")) {
                 int i = List.of("arrived", "left", "denied", "cancelled").indexOf(what);
                 long drawn = marks.get("now").get(i).asLong()
@@ -151,7 +78,7 @@ class LivePageTest {
             }
             assertThat(totals.get("left").asLong()).isPositive();
             assertThat(totals.get("left").asLong() + totals.get("denied").asLong())
-                    .isEqualTo(page.evaluate("playground.arrived()").asLong());
+                    .isEqualTo(page().evaluate("playground.arrived()").asLong());
         }
     }
 
@@ -161,7 +88,7 @@ class LivePageTest {
         advance(Duration.ofSeconds(10));
         drawn();
 
-        JsonNode ways = page.evaluate("""
+        JsonNode ways = page().evaluate("""
                 (() => {
                   const chart = Chart.getChart('requests');
                   const { width, height } = chart.canvas;
@@ -194,12 +121,12 @@ class LivePageTest {
         advance(Duration.ofSeconds(7));
 
         List<Double> times = new ArrayList<>();
-        page.evaluate("playground.departures()").forEach(each -> times.add(each.asDouble()));
+        page().evaluate("playground.departures()").forEach(each -> times.add(each.asDouble()));
         List<Double> last = times.subList(times.size() - 250, times.size());
         for (int i = 1; i < last.size(); i++) {
             assertThat(last.get(i) - last.get(i - 1)).isEqualTo(20, offset(0.0011));
         }
-        assertThat(page.text("#figure-rate")).isEqualTo("50");
+        assertThat(page().text("#figure-rate")).isEqualTo("50");
     }
 
     @Test
@@ -214,7 +141,7 @@ class LivePageTest {
         assertThat(figure("waiting")).isZero();
         assertThat(figure("left")).isEqualTo(leftBefore + 15);
         drawn();
-        assertThat(page.evaluate("playground.marks().now[3]").asLong()).isEqualTo(5);
+        assertThat(page().evaluate("playground.marks().now[3]").asLong()).isEqualTo(5);
     }
 
     @Test
@@ -234,7 +161,7 @@ class LivePageTest {
     void rejectingLetsNobodyWait() {
         onlyClicks();
         long deniedBefore = figure("denied");
-        page.click("input[name=mode][value=reject]");
+        page().click("input[name=mode][value=reject]");
         heard();
 
         click("#click-many");
@@ -242,7 +169,7 @@ class LivePageTest {
 
         assertThat(figure("waiting")).isZero();
         assertThat(figure("denied")).isEqualTo(deniedBefore + 10);
-        assertThat(page.text("#code")).contains(".reject()");
+        assertThat(page().text("#code")).contains(".reject()");
     }
 
     @Test
@@ -252,13 +179,13 @@ class LivePageTest {
         set("rate", 100);
         heard();
         advance(Duration.ofSeconds(7));
-        assertThat(page.text("#figure-rate")).isEqualTo("100");
+        assertThat(page().text("#figure-rate")).isEqualTo("100");
 
         set("rate", 25);
         heard();
         advance(Duration.ofSeconds(7));
 
-        assertThat(page.text("#figure-rate")).isEqualTo("25");
+        assertThat(page().text("#figure-rate")).isEqualTo("25");
     }
 
     @Test
@@ -266,12 +193,12 @@ class LivePageTest {
         click("#lanes button:nth-child(4)");
         advance(FRAME);
 
-        assertThat(page.text("#code")).contains("FixedWindow.of(20, Duration.ofSeconds(2))");
-        assertThat(page.text("#sentence")).contains("a fixed window of 20 per 2 s");
-        assertThat(page.evaluate("document.querySelector('[name=policy]').value")
+        assertThat(page().text("#code")).contains("FixedWindow.of(20, Duration.ofSeconds(2))");
+        assertThat(page().text("#sentence")).contains("a fixed window of 20 per 2 s");
+        assertThat(page().evaluate("document.querySelector('[name=policy]').value")
                         .asString())
                 .isEqualTo("fixed-window");
-        assertThat(page.evaluate("document.querySelectorAll('.lane[aria-pressed=true]').length")
+        assertThat(page().evaluate("document.querySelectorAll('.lane[aria-pressed=true]').length")
                         .asInt())
                 .isEqualTo(1);
     }
@@ -279,57 +206,57 @@ class LivePageTest {
     @Test
     void aFrozenPictureStandsStill() {
         advance(Duration.ofSeconds(1));
-        page.click("#freeze");
-        String still = page.evaluate("JSON.stringify(Chart.getChart('requests').data.datasets[3].data)")
+        page().click("#freeze");
+        String still = page().evaluate("JSON.stringify(Chart.getChart('requests').data.datasets[3].data)")
                 .asString();
 
         advance(Duration.ofSeconds(3));
 
-        assertThat(page.evaluate("JSON.stringify(Chart.getChart('requests').data.datasets[3].data)")
+        assertThat(page().evaluate("JSON.stringify(Chart.getChart('requests').data.datasets[3].data)")
                         .asString())
                 .isEqualTo(still);
     }
 
     @Test
     void everythingToUseHasAName() {
-        assertThat(page.nameless()).isEmpty();
+        assertThat(page().nameless()).isEmpty();
     }
 
     @Test
     void tabsAreReachedByKeys() {
-        page.evaluate("document.getElementById('tab-live').focus()");
-        page.press("ArrowRight", 39);
-        page.until("the other tab", "!document.getElementById('panel-replay').hidden");
-        assertThat(page.evaluate("document.activeElement.id").asString()).isEqualTo("tab-replay");
-        page.until("the simulation is given up", "playground.simulation() === null");
+        page().evaluate("document.getElementById('tab-live').focus()");
+        page().press("ArrowRight", 39);
+        page().until("the other tab", "!document.getElementById('panel-fragile').hidden");
+        assertThat(page().evaluate("document.activeElement.id").asString()).isEqualTo("tab-fragile");
+        page().until("the simulation is given up", "playground.simulation() === null");
 
-        page.press("Home", 36);
-        page.until("the first tab", "!document.getElementById('panel-live').hidden");
-        page.until("a new simulation", "playground.simulation()");
+        page().press("Home", 36);
+        page().until("the first tab", "!document.getElementById('panel-live').hidden");
+        page().until("a new simulation", "playground.simulation()");
     }
 
     @ParameterizedTest
     @ValueSource(ints = {360, 768, 1280})
     void fitsIntoEveryWidth(int width) {
-        page.look(width, 800, "light");
+        page().look(width, 800, "light");
         advance(FRAME);
 
-        page.until("no wider than the window", "document.documentElement.scrollWidth <= " + width);
+        page().until("no wider than the window", "document.documentElement.scrollWidth <= " + width);
     }
 
     @Test
     void followsTheSchemeOfTheSystemUntilOneIsChosen() {
         String background = "getComputedStyle(document.body).backgroundColor";
-        String light = page.evaluate(background).asString();
-        page.look(1280, 900, "dark");
-        page.until("dark", background + " !== '" + light + "'");
+        String light = page().evaluate(background).asString();
+        page().look(1280, 900, "dark");
+        page().until("dark", background + " !== '" + light + "'");
 
-        page.click("#theme");
+        page().click("#theme");
 
-        page.until("light again", background + " === '" + light + "'");
-        assertThat(page.evaluate("document.getElementById('theme').getAttribute('aria-pressed')")
+        page().until("light again", background + " === '" + light + "'");
+        assertThat(page().evaluate("document.getElementById('theme').getAttribute('aria-pressed')")
                         .asString())
                 .isEqualTo("false");
-        page.evaluate("localStorage.clear()");
+        page().evaluate("localStorage.clear()");
     }
 }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.examples.playground.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.examples.playground.Traffic;
 import io.github.reactorratelimit.examples.playground.live.Frame.What;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,6 +1,5 @@
-package io.github.reactorratelimit.examples.playground.live;
+package io.github.reactorratelimit.examples.playground;
 
-import io.github.reactorratelimit.examples.playground.live.Frame.What;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -10,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.scheduler.Scheduler;
 
 /** Events that no frame has taken yet, with their times. Any thread may add; one at a time drains. */
-final class EventLog {
+public final class EventLog {
 
     /** Far more than a page leaves that reads; one that has stopped reading is given up. */
     static final int CAPACITY = 40_000;
@@ -25,24 +24,28 @@ final class EventLog {
         this.startNanos = clock.now(TimeUnit.NANOSECONDS);
     }
 
-    long nanos() {
+    /** Now, since the log was made. */
+    public long nanos() {
         return clock.now(TimeUnit.NANOSECONDS) - startNanos;
     }
 
-    long micros() {
+    /** Now, since the log was made. */
+    public long micros() {
         return TimeUnit.NANOSECONDS.toMicros(nanos());
     }
 
-    void add(int lane, What what, long request) {
+    /** Something happens now. */
+    public void add(int lane, int what, long request) {
         size.incrementAndGet();
-        events.add(new long[] {lane, what.code, request, micros()});
+        events.add(new long[] {lane, what, request, micros()});
     }
 
     boolean isFull() {
         return size.get() >= CAPACITY;
     }
 
-    List<long[]> drain() {
+    /** All that no frame has taken: lane, what, request, microseconds. */
+    public List<long[]> drain() {
         List<long[]> drained = new ArrayList<>();
         for (long[] event = events.poll(); event != null; event = events.poll()) {
             drained.add(event);

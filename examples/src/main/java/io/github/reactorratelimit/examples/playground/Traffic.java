@@ -1,4 +1,4 @@
-package io.github.reactorratelimit.examples.playground.live;
+package io.github.reactorratelimit.examples.playground;
 
 import java.time.Duration;
 import java.util.random.RandomGenerator;
@@ -11,21 +11,30 @@ import java.util.random.RandomGenerator;
  * @param burstSize how many come at once, in bursts
  * @param burstEvery from one burst to the next
  */
-record Traffic(Shape shape, int perSecond, int burstSize, Duration burstEvery) {
+public record Traffic(Shape shape, int perSecond, int burstSize, Duration burstEvery) {
 
     /** The most that is ever simulated. */
-    static final int FLOOD_PER_SECOND = 300;
+    public static final int FLOOD_PER_SECOND = 300;
 
     private static final long NANOS_PER_SECOND = 1_000_000_000;
 
     /** How arrivals are spread over time. */
-    enum Shape {
+    public enum Shape {
         STEADY,
         BURSTS,
         POISSON,
         FLOOD,
         /** Nothing comes but what the person sends. */
         CLICKS
+    }
+
+    /** As a page sends it. */
+    public static Traffic of(Fields fields) {
+        return new Traffic(
+                fields.choice("traffic", Shape.class),
+                fields.integer("trafficRate", 1, FLOOD_PER_SECOND),
+                fields.integer("burstSize", 1, 100),
+                Duration.ofMillis(fields.integer("burstEveryMillis", 250, 10_000)));
     }
 
     boolean flows() {

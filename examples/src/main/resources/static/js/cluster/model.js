@@ -1,0 +1,49 @@
+// What the server told, as far as it is shown: what each instance counted, sample by sample. Times are the server's, in milliseconds.
+import { MARGIN, WINDOW } from '../charts.js';
+
+const SECOND = 1_000;
+const COUNTS = ['arrived', 'allowed', 'denied', 'alone'];
+const NOTHING = { at: 0, redis: 'none', instances: [0, 1].map(() => ({ arrived: 0, allowed: 0, denied: 0, alone: 0 })) };
+
+const perCount = (of) => Object.fromEntries(COUNTS.map((name) => [name, of(name)]));
+
+export class Model {
+  constructor() {
+    this.frames = 0;
+    /** The last seconds, by time: { at, redis, isAway, instances, rates }. */
+    this.samples = [];
+    this.last = { ...NOTHING, isAway: false, rates: NOTHING.instances };
+  }
+
+  get now() {
+    return this.last.at;
+  }
+
+  take({ atMicros, redis, instances }) {
+    this.frames++;
+    const at = atMicros / 1000;
+    const before = this.secondBefore(at);
+    const span = Math.max(SECOND, at - before.at);
+    const rates = instances.map((instance, index) =>
+      perCount((name) => ((instance[name] - before.instances[index][name]) * SECOND) / span),
+    );
+    const isAway = redis === 'down' || instances.some(({ isAlone }, index) => isAlone && rates[index].arrived > 0);
+    this.last = { at, redis, isAway, instances, rates };
+    this.samples.push(this.last);
+    while (this.samples[0].at < at - WINDOW - MARGIN) this.samples.shift();
+  }
+
+  /** The last sample that is a second old; before there is one, nothing had happened. */
+  secondBefore(at) {
+    for (let i = this.samples.length - 1; i >= 0; i--) if (this.samples[i].at <= at - SECOND) return this.samples[i];
+    return NOTHING;
+  }
+
+  total(name) {
+    return this.last.instances.reduce((sum, instance) => sum + instance[name], 0);
+  }
+
+  rate(name) {
+    return this.last.rates.reduce((sum, rates) => sum + rates[name], 0);
+  }
+}
