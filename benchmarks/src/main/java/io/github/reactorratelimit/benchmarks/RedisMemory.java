@@ -29,10 +29,11 @@ import org.redisson.api.RRateLimiter;
 import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
+import reactor.core.publisher.Flux;
 
 /**
  * Memory per key in Redis, by {@code MEMORY USAGE}, for a limit of 100 per minute: ours and those of Bucket4j, Redisson and
- * Spring Cloud Gateway. Run it with {@code mvn -q -pl benchmarks -am spring-boot:run
+ * Spring Cloud Gateway; then what a million keys of ours really take. Run it with {@code mvn -q -pl benchmarks -am spring-boot:run
  * -Dspring-boot.run.main-class=io.github.reactorratelimit.benchmarks.RedisMemory}.
  */
 public final class RedisMemory {
@@ -40,6 +41,12 @@ public final class RedisMemory {
     private static final int LIMIT = 100;
     private static final Duration PERIOD = Duration.ofMinutes(1);
     private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final int MANY = 1_000_000;
+    private static final int ASKS_UNDER_WAY = 512;
+
+    /** No key is forgotten before the last one is there. */
+    private static final Duration LONG = Duration.ofHours(1);
+
     private static final String KEY = "customer-4711";
     private static final String GATEWAY_SCRIPT = "/META-INF/scripts/request_rate_limiter.lua";
 
@@ -73,10 +80,7 @@ public final class RedisMemory {
                 SlidingWindowCounter.of(LIMIT, PERIOD),
                 SlidingWindowLog.of(LIMIT, PERIOD));
         for (RateLimitPolicy policy : policies) {
-            RateLimiter limiter = RateLimiter.builder(policy)
-                    .name("api")
-                    .store(RedisStore.of(connection).withDeadline(PATIENCE))
-                    .build();
+            RateLimiter limiter = limiter(connection, policy);
             measure(
                     "reactor-ratelimit " + policy.getClass().getSimpleName(),
                     () -> limiter.tryAcquire(KEY).block(PATIENCE));
@@ -84,6 +88,43 @@ public final class RedisMemory {
         bucket4j(client);
         redisson(uri);
         gateway();
+        System.out.printf("%nbytes of used_memory per key, of %d keys after 1 permit each%n", MANY);
+        for (RateLimitPolicy policy : List.of(
+                TokenBucket.of(LIMIT, LONG),
+                FixedWindow.of(LIMIT, LONG),
+                SlidingWindowCounter.of(LIMIT, LONG),
+                SlidingWindowLog.of(LIMIT, LONG))) {
+            measureMany(connection, policy);
+        }
+    }
+
+    /** What {@code MEMORY USAGE} leaves out: the tables of keys and of their times to live, and what the allocator rounds up. */
+    private void measureMany(StatefulRedisConnection<String, String> connection, RateLimitPolicy policy) {
+        long before = usedMemory();
+        RateLimiter limiter = limiter(connection, policy);
+        Flux.range(MANY, MANY)
+                .flatMap(customer -> limiter.tryAcquire("customer-" + customer), ASKS_UNDER_WAY)
+                .blockLast();
+        System.out.printf(
+                "%-44s %6d%n",
+                "reactor-ratelimit " + policy.getClass().getSimpleName(), (usedMemory() - before) / redis.dbsize());
+        redis.flushall();
+    }
+
+    private long usedMemory() {
+        return redis.info("memory")
+                .lines()
+                .filter(line -> line.startsWith("used_memory:"))
+                .mapToLong(line -> Long.parseLong(line.substring(line.indexOf(':') + 1)))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static RateLimiter limiter(StatefulRedisConnection<String, String> connection, RateLimitPolicy policy) {
+        return RateLimiter.builder(policy)
+                .name("api")
+                .store(RedisStore.of(connection).withDeadline(PATIENCE))
+                .build();
     }
 
     private void bucket4j(RedisClient client) {

@@ -3,12 +3,16 @@ package io.github.reactorratelimit.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class ExamplesTest {
@@ -16,6 +20,9 @@ class ExamplesTest {
     private static final Pattern DEPARTURE = Pattern.compile("(?m)^order +(\\d+) +(\\d+) ms =*>$");
 
     private static final Pattern ANSWER = Pattern.compile("(?m)^ok after +(\\d+) ms$");
+
+    private static final Pattern ADAPTED =
+            Pattern.compile("(?m)^ *(\\d+) at a time: +(\\d+) answered, +(\\d+) refused$");
 
     private static String outputOf(Runnable program) {
         PrintStream before = System.out;
@@ -146,5 +153,78 @@ class ExamplesTest {
     private static List<Integer> numbersIn(String line) {
         String list = line.substring(line.indexOf('[') + 1, line.indexOf(']'));
         return Arrays.stream(list.split(", ")).map(Integer::valueOf).toList();
+    }
+
+    /** Each line: who asked for what, the status, and the layer that the header field tells of with what it has left. */
+    @Test
+    void layeredWebFilterNamesTheLayerThatBindsAndADenialCostsNothingInTheOthers() {
+        List<String> lines =
+                outputOf(() -> LayeredWebFilter.main(new String[0])).lines().toList();
+
+        assertThat(lines)
+                .map(line -> line.replaceAll(";t=.*", ""))
+                .containsExactly(
+                        "alice /reports 200  RateLimit: \"reports\";r=1",
+                        "alice /reports 200  RateLimit: \"reports\";r=0",
+                        "alice /reports 429  RateLimit: \"reports\";r=0",
+                        "alice /hello   200  RateLimit: \"user\";r=1",
+                        "alice /hello   200  RateLimit: \"user\";r=0",
+                        "alice /hello   429  RateLimit: \"user\";r=0",
+                        "bob   /hello   200  RateLimit: \"address\";r=1",
+                        "bob   /hello   200  RateLimit: \"address\";r=0",
+                        "bob   /hello   429  RateLimit: \"address\";r=0");
+        assertThat(lines.get(2)).contains("\"violated-policies\":[\"reports\"]");
+        assertThat(lines.get(5)).contains("\"violated-policies\":[\"user\"]");
+        assertThat(lines.get(8)).contains("\"violated-policies\":[\"address\"]");
+    }
+
+    @Test
+    void webSocketMessagesCloseTheConnectionThatIsOneTooManyAndTheOneThatSaysTooMuch() {
+        assertThat(outputOf(() -> WebSocketMessages.main(new String[0]))).isEqualTo("""
+                        alice connects, and once more
+                          hello
+                          closed: 1008 rate limit exceeded
+                        bob says four things
+                          one
+                          two
+                          three
+                          closed: 1008 rate limit exceeded
+                        """);
+    }
+
+    @Test
+    void adaptiveCallsEndNearWhatTheServerBears() {
+        List<MatchResult> lines = ADAPTED.matcher(outputOf(() -> AdaptiveCalls.main(new String[0])))
+                .results()
+                .toList();
+
+        assertThat(lines).hasSizeGreaterThan(5);
+        MatchResult last = lines.get(lines.size() - 1);
+        assertThat(Integer.parseInt(last.group(1))).isBetween(4, 16);
+        assertThat(Integer.parseInt(last.group(2))).isGreaterThan(9 * Integer.parseInt(last.group(3)));
+    }
+
+    @Test
+    void settledTokensAreThoseThatAnswersTook() {
+        assertThat(outputOf(() -> SettledTokens.main(new String[0]))).isEqualTo("""
+                        a short answer  3 chunks   910 tokens left
+                        a long answer   12 chunks  550 tokens left
+                        one cut short   2 chunks   490 tokens left
+                        one too long    30 chunks    0 tokens left
+                        the next one    denied       0 tokens left
+                        """);
+    }
+
+    @Test
+    void everyExampleIsInTheReadme() throws IOException {
+        Path root = Path.of(System.getProperty("basedir", "")).toAbsolutePath().getParent();
+        String readme = Files.readString(root.resolve("README.md"));
+        try (Stream<Path> sources =
+                Files.list(root.resolve("examples/src/main/java/io/github/reactorratelimit/examples"))) {
+            assertThat(sources.map(source -> source.getFileName().toString())
+                            .filter(name -> name.matches("[A-Z]\\w+\\.java")))
+                    .hasSizeGreaterThan(5)
+                    .allSatisfy(name -> assertThat(readme).contains("| `" + name.replace(".java", "") + "` |"));
+        }
     }
 }

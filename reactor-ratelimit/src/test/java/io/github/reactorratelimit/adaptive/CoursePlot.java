@@ -1,13 +1,14 @@
 package io.github.reactorratelimit.adaptive;
 
+import static io.github.reactorratelimit.documentation.figures.Sheet.number;
+
+import io.github.reactorratelimit.documentation.figures.Sheet;
 import java.util.List;
-import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /** Draws courses one below the other: what the downstream could bear, the limit, what was served and what was refused. */
 final class CoursePlot {
 
-    private static final double WIDTH = 760;
     private static final double LEFT = 46;
     private static final double RIGHT = 12;
     private static final double HEIGHT = 150;
@@ -16,32 +17,28 @@ final class CoursePlot {
     private static final int GRID = 50;
 
     private static final String STYLE = """
-            text { font: 12px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328 }
-            .page { fill: #ffffff }
-            .title { font-weight: 600 }
-            .small { font-size: 11px; fill: #59636e }
-            .grid { stroke: #8c959f; stroke-opacity: 0.25 }
-            path { fill: none; stroke-width: 1.6 }
-            .capacity { stroke: #8c959f; stroke-dasharray: 5 3 } .limit { stroke: #1a7f37 } .served { stroke: #4078c0 }
-            .refused { stroke: #cf222e }
-            @media (prefers-color-scheme: dark) {
-              .page { fill: #0d1117 } text { fill: #e6edf3 } .small { fill: #9198a1 }
-              .limit { stroke: #3fb950 } .served { stroke: #6ea8fe } .refused { stroke: #ff7b72 }
-            }
+              path { fill: none; stroke-width: 1.6; }
+              .title { font-weight: 600; }
+              .grid { stroke: #8a96a3; stroke-opacity: 0.25; }
+              .capacity { stroke: #8a96a3; stroke-dasharray: 5 3; } .limit { stroke: #1a7f37; }
+              .served { stroke: #2f8fc4; } .refused { stroke: #c4314b; }
+              @media (prefers-color-scheme: dark) {
+                .limit { stroke: #3fb950; } .served { stroke: #5db4e4; } .refused { stroke: #ff7389; }
+              }
             """;
 
-    private final StringBuilder shapes = new StringBuilder();
+    private final Sheet sheet = new Sheet(STYLE);
     private final double most;
     private double bottom = 26;
 
     /** @param most per second that is shown */
     CoursePlot(double most) {
         this.most = most;
-        add("<text class=\"small\" x=\"%.1f\" y=\"16\">calls per second over seconds</text>%n", LEFT);
+        sheet.text("small", LEFT, 16, "start", "calls per second over seconds");
         double x = 250;
         for (String line : List.of("capacity", "limit", "served", "refused")) {
-            add("<path class=\"%s\" d=\"M%.1f 12h24\"/>%n", line, x);
-            add("<text class=\"small\" x=\"%.1f\" y=\"16\">%s</text>%n", x + 30, line);
+            sheet.add("<path class=\"%s\" d=\"M%s 12h24\"/>", line, number(x));
+            sheet.text("small", x + 30, 16, "start", line);
             x += 120;
         }
     }
@@ -49,21 +46,8 @@ final class CoursePlot {
     void add(String title, List<Simulation.Point> points) {
         double top = bottom + GAP - 24;
         bottom = top + HEIGHT;
-        add("<text class=\"title\" x=\"%.1f\" y=\"%.1f\">%s</text>%n", LEFT, top - 4, title);
-        for (int value = 0; value <= most; value += GRID) {
-            add(
-                    "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%3$.1f\" y2=\"%3$.1f\"/>%n",
-                    LEFT, WIDTH - RIGHT, y(value));
-            add(
-                    "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%d</text>%n",
-                    LEFT - 6, y(value) + 4, value);
-        }
-        int seconds = points.size() / STEPS_PER_SECOND;
-        for (int second = 0; second <= seconds; second += 20) {
-            add(
-                    "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%d</text>%n",
-                    x(second, seconds), bottom + 14, second);
-        }
+        sheet.text("title", LEFT, top - 4, "start", title);
+        axes(points.size() / STEPS_PER_SECOND);
         line("capacity", points, second -> second.get(0).capacity());
         line(
                 "refused",
@@ -82,34 +66,38 @@ final class CoursePlot {
                         .orElse(0));
     }
 
+    private void axes(int seconds) {
+        for (int value = 0; value <= most; value += GRID) {
+            sheet.add(
+                    "<path class=\"grid\" d=\"M%s %sH%s\"/>",
+                    number(LEFT), number(y(value)), number(Sheet.WIDTH - RIGHT));
+            sheet.text("small", LEFT - 6, y(value) + 4, "end", Integer.toString(value));
+        }
+        for (int second = 0; second <= seconds; second += 20) {
+            sheet.text("small", x(second, seconds), bottom + 14, "middle", Integer.toString(second));
+        }
+    }
+
     private void line(String style, List<Simulation.Point> points, ToDoubleFunction<List<Simulation.Point>> value) {
         int seconds = points.size() / STEPS_PER_SECOND;
-        add("<path class=\"%s\" d=\"", style);
+        StringBuilder way = new StringBuilder();
         for (int second = 0; second < seconds; second++) {
             double of = value.applyAsDouble(points.subList(second * STEPS_PER_SECOND, (second + 1) * STEPS_PER_SECOND));
-            add("%s%.1f %.1f", second == 0 ? "M" : "L", x(second + 0.5, seconds), y(Math.min(most, of)));
+            way.append(second == 0 ? 'M' : 'L')
+                    .append(number(x(second + 0.5, seconds)))
+                    .append(' ')
+                    .append(number(y(Math.min(most, of))));
         }
-        add("\"/>%n");
+        sheet.add("<path class=\"%s\" d=\"%s\"/>", style, way);
     }
 
     String document() {
-        return String.format(
-                        Locale.ROOT,
-                        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" role=\"img\">\n",
-                        WIDTH,
-                        bottom + 22,
-                        WIDTH,
-                        bottom + 22)
-                + "<title>Adaptive limits follow a capacity of 100, 20 and 150 calls per second</title>\n<style>\n"
-                + STYLE + "</style>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n" + shapes + "</svg>\n";
-    }
-
-    private void add(String pattern, Object... arguments) {
-        shapes.append(String.format(Locale.ROOT, pattern.replace("%n", "\n"), arguments));
+        return sheet.document(
+                (int) Math.ceil(bottom + 22), "Adaptive limits follow a capacity of 100, 20 and 150 calls per second");
     }
 
     private double x(double second, int seconds) {
-        return LEFT + second / seconds * (WIDTH - LEFT - RIGHT);
+        return LEFT + second / seconds * (Sheet.WIDTH - LEFT - RIGHT);
     }
 
     private double y(double value) {

@@ -1,25 +1,16 @@
 package io.github.reactorratelimit.adaptive;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
-import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.adaptive.SimulatedDownstream.Manner;
+import io.github.reactorratelimit.documentation.figures.Figures;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The plot of {@code docs/adaptive.md} is as it is drawn now. {@code -Dratelimit.docs.write=true} writes it. */
 class CoursePlotTest {
-
-    private static final Path FILE = Path.of(System.getProperty("basedir", ""))
-            .toAbsolutePath()
-            .resolveSibling("docs")
-            .resolve("plots")
-            .resolve("adaptive.svg");
 
     private static final List<Simulation.Phase> PHASES = List.of(
             new Simulation.Phase(100, ofSeconds(60)),
@@ -41,11 +32,6 @@ class CoursePlotTest {
                 run(aimd.withAdaptation(Adaptation.aimd().withSlowCalls(ofMillis(200))), Manner.SLOWS_DOWN));
         plot.add("gradient; the downstream only slows down", run(gradient, Manner.SLOWS_DOWN));
         plot.add("gradient; the downstream slows down, then refuses", run(gradient, Manner.SLOWS_DOWN_AND_REFUSES));
-        String drawn = plot.document();
-        if (Boolean.getBoolean("ratelimit.docs.write")) {
-            Files.createDirectories(FILE.getParent());
-            Files.writeString(FILE, drawn, UTF_8);
-        }
-        assertThat(FILE).content(UTF_8).isEqualTo(drawn);
+        new Figures("plots").check("adaptive", plot.document());
     }
 }

@@ -49,9 +49,9 @@ class SelfTestTest {
 
     /** What docs/redis.md says a user needs. */
     private static final String PERMISSIONS =
-            "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +mget +set +del +pexpire"
-                    + " +llen +lrange +rpush +ltrim +exists +zadd +zcard +zcount +zscore +zrangebyscore +zrevrange +zrem +zremrangebyscore"
-                    + " +publish +subscribe +unsubscribe +info +hgetall +hsetnx +hdel";
+            "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +mget +set +del +pexpire +llen +lrange +rpush +ltrim"
+                    + " +exists +zadd +zcard +zcount +zscore +zrangebyscore +zrevrange +zrem +zremrangebyscore +publish"
+                    + " +subscribe +unsubscribe +info +hgetall +hsetnx +hdel";
 
     /** What it needs in addition for Lettuce to find the nodes. */
     private static final String FOR_CLUSTER = " +cluster|nodes";
@@ -104,6 +104,7 @@ class SelfTestTest {
             }
             reserveAndFreeSlots(store.withDeadline(PATIENCE));
             lease(store.withDeadline(PATIENCE));
+            manage(store.withDeadline(PATIENCE));
             store.close().block(PATIENCE);
         }
     }
@@ -155,6 +156,31 @@ class SelfTestTest {
         held.release().block(PATIENCE);
         next.block(PATIENCE).release().block(PATIENCE);
         limiter.close().block(PATIENCE);
+    }
+
+    /** Whatever is not a decision: an error of any of it ends the test. */
+    private static void manage(RedisStore store) {
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perHour(100))
+                .name("managed")
+                .store(store.leasing())
+                .build();
+        RateLimiter beside = RateLimiter.builder(TokenBucket.perHour(100))
+                .name("beside")
+                .store(store)
+                .build();
+        limiter.reserve("k", 5)
+                .flatMap(reservation -> reservation.settle(9))
+                .then(limiter.tryAcquire("k", 10).flatMap(limiter::refund))
+                .then(RateLimiter.acquireAll(List.of(RateLimiter.ask(limiter, "k"), RateLimiter.ask(beside, "k"))))
+                .then(limiter.pause("k", Duration.ofHours(1)))
+                .then(limiter.pause("k", Duration.ZERO))
+                .then(limiter.changePolicy("k", TokenBucket.perHour(50)))
+                .then(limiter.restorePolicy("k"))
+                .then(limiter.changePolicy(TokenBucket.perHour(200)))
+                .then(limiter.peek("k"))
+                .doOnNext(seen -> assertThat(seen.limit()).isEqualTo(200))
+                .then(limiter.close())
+                .block(PATIENCE);
     }
 
     @Test
@@ -344,7 +370,8 @@ class SelfTestTest {
         "The user executing the script can't run this command or subcommand, Allow +get",
         "ERR ACL failure in script: User u has no permissions to run the 'get' command, Allow +get",
         "NOPERM this user has no permissions to access one of the keys used as arguments, Allow ~p:*",
-        "The user executing the script can't access at least one of the keys mentioned in the command arguments, Allow ~p:*",
+        "The user executing the script can't access at least one of the keys mentioned in the command arguments, Allow"
+                + " ~p:*",
         "OOM command not allowed when used memory > 'maxmemory'., get fails with"
     })
     void refusalsOfAllVersionsAreUnderstood(String said, String advice) {

@@ -8,18 +8,18 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** The figures in a folder of {@code docs}: as they are drawn now. {@code -Dratelimit.docs.write=true} writes them. */
-final class Figures {
+public final class Figures {
 
     private final Path folder;
 
-    Figures(String folder) {
+    public Figures(String folder) {
         this.folder = Path.of(System.getProperty("basedir", ""))
                 .toAbsolutePath()
                 .resolveSibling("docs")
                 .resolve(folder);
     }
 
-    void check(String name, String drawn) throws IOException {
+    public void check(String name, String drawn) throws IOException {
         Path file = folder.resolve(name + ".svg");
         if (Boolean.getBoolean("ratelimit.docs.write")) {
             Files.createDirectories(folder);

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.documentation.figures;
 import java.util.Locale;
 
 /** An SVG document that grows downwards, for light and dark pages. */
-final class Sheet {
+public final class Sheet {
 
-    static final int WIDTH = 760;
+    public static final int WIDTH = 760;
 
     private static final String STYLE = """
             <style>
@@ -30,20 +30,30 @@ final class Sheet {
             </style>
             """;
 
+    private final String style;
     private final StringBuilder body = new StringBuilder();
 
+    Sheet() {
+        this("");
+    }
+
+    /** @param style of what only this drawing has */
+    public Sheet(String style) {
+        this.style = style;
+    }
+
     /** @param format with {@code %s} and {@code %d} only: numbers come from {@link #number} */
-    void add(String format, Object... arguments) {
+    public void add(String format, Object... arguments) {
         body.append(String.format(Locale.ROOT, format, arguments)).append('\n');
     }
 
-    void text(String style, double x, double y, String anchor, String text) {
+    public void text(String style, double x, double y, String anchor, String text) {
         add(
                 "<text class=\"%s\" x=\"%s\" y=\"%s\" text-anchor=\"%s\">%s</text>",
                 style, number(x), number(y), anchor, escaped(text));
     }
 
-    static String number(double value) {
+    public static String number(double value) {
         return String.format(Locale.ROOT, "%.1f", value);
     }
 
@@ -55,11 +65,12 @@ final class Sheet {
     }
 
     /** @param inWords what it shows, for those who cannot see it */
-    String document(int height, String inWords) {
+    public String document(int height, String inWords) {
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">%n"
                         .formatted(WIDTH, height, escaped(inWords))
                         .replace("\r", "")
                 + STYLE
+                + (style.isEmpty() ? "" : "<style>\n" + style + "</style>\n")
                 + body
                 + "</svg>\n";
     }

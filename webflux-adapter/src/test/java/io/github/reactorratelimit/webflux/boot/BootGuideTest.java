@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,6 +20,8 @@ class BootGuideTest {
     private static final Path ROOT =
             Path.of(System.getProperty("basedir", "")).toAbsolutePath().getParent();
     private static final Pattern YAML = Pattern.compile("(?s)```yaml\n(.*?)```");
+
+    private static final Pattern ROW = Pattern.compile("(?m)^\\| `([\\w.-]+)` \\| .* \\| (.*) \\|$");
 
     private static List<String> blocks(String file) throws IOException {
         return YAML.matcher(Files.readString(ROOT.resolve(file)))
@@ -40,6 +44,24 @@ class BootGuideTest {
             assertThat(BoundProperties.limits(properties).rules()).hasSameSizeAs(properties.limits());
         } else {
             assertThat(properties.redis().instances()).isPositive();
+        }
+    }
+
+    /** Each has a row that ends with its default, if it has one. */
+    @Test
+    void everyPropertyIsInTheGuide() throws IOException {
+        Map<String, String> unlessGiven = ROW.matcher(Files.readString(ROOT.resolve("docs/webflux-boot.md")))
+                .results()
+                .collect(Collectors.toMap(row -> row.group(1), row -> row.group(2)));
+        for (Map<String, Object> property : ConfigurationMetadataTest.properties()) {
+            String name = ((String) property.get("name")).replace("ratelimit.limits[].", "");
+            if (name.startsWith("management.") || name.startsWith("overrides[]")) {
+                continue;
+            }
+            assertThat(unlessGiven).containsKey(name);
+            if (property.get("defaultValue") instanceof Comparable<?> value) {
+                assertThat(unlessGiven.get(name)).as(name).contains("`" + value + "`");
+            }
         }
     }
 

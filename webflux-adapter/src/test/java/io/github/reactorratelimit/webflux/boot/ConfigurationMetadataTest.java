@@ -23,7 +23,7 @@ import org.springframework.boot.json.JsonParserFactory;
 /** Editors complete the properties and tell what they mean. */
 class ConfigurationMetadataTest {
 
-    private static List<Map<String, Object>> properties() throws IOException {
+    static List<Map<String, Object>> properties() throws IOException {
         try (InputStream json =
                 RateLimitProperties.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
             Map<String, Object> metadata =

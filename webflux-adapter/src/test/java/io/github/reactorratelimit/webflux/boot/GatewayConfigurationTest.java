@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.documentation.Snippet;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKeys;
@@ -11,8 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -31,10 +30,15 @@ import reactor.core.publisher.Mono;
 /** How a gateway gets our rate limiter, and what is told of mistakes. */
 class GatewayConfigurationTest {
 
-    private static final Path GUIDE = Path.of(System.getProperty("basedir", ""))
-            .toAbsolutePath()
-            .getParent()
-            .resolve("docs/webflux-gateway.md");
+    private static final Path DOCS =
+            Path.of(System.getProperty("basedir", "")).toAbsolutePath().resolveSibling("docs");
+
+    private static List<String> yamlOf(String guide) throws IOException {
+        return Snippet.in(guide, Files.readAllLines(DOCS.resolve(guide))).stream()
+                .filter(block -> block.language().equals("yaml"))
+                .map(block -> String.join("\n", block.lines()) + "\n")
+                .toList();
+    }
 
     private static String route(String... arguments) {
         return GatewayTest.route(1, "orders", arguments);
@@ -203,16 +207,43 @@ class GatewayConfigurationTest {
 
     @Test
     void theRoutesOfTheGuideAreLimitedAsItSays() throws IOException {
-        Matcher yaml = Pattern.compile("(?s)```yaml\n(.*?)```").matcher(Files.readString(GUIDE));
-        assertThat(yaml.find()).isTrue();
+        List<String> blocks = yamlOf("webflux-gateway.md");
+        assertThat(blocks).hasSize(1);
         try (WebApplication gateway =
-                WebApplication.start(yaml.group(1), WebApplication.Gateway.class, GuidesKeys.class)) {
+                WebApplication.start(blocks.get(0), WebApplication.Gateway.class, GuidesKeys.class)) {
             GatewayRateLimiter limiter = gateway.bean(GatewayRateLimiter.class);
             assertThat(limiter.isAllowed("orders", "some").block().getHeaders())
                     .containsEntry("RateLimit-Policy", "\"orders\";q=20;w=12");
             assertThat(limiter.isAllowed("reports", "some").block().getHeaders())
                     .containsEntry("RateLimit-Policy", "\"plan\";q=1000;w=3600");
         }
+    }
+
+    @Test
+    void theFilterOfTheGuideToMigrationLimitsAsTheOneBefore() throws IOException {
+        List<String> blocks = yamlOf("migration.md");
+        assertThat(blocks).hasSize(2);
+        String before = GatewayTest.gateway("", routeToOrders() + blocks.get(0).indent(2));
+        String after = GatewayTest.gateway("", routeToOrders() + blocks.get(1).indent(2));
+
+        assertThat(WebApplication.failure(before, WebApplication.Gateway.class, GuidesKeys.class)
+                        .getDescription())
+                .contains("route 'orders'", "says nothing about its limit", "ratelimit.gateway.enabled: false");
+        try (WebApplication gateway = WebApplication.start(after, WebApplication.Gateway.class, GuidesKeys.class)) {
+            assertThat(gateway.bean(GatewayRateLimiter.class)
+                            .isAllowed("orders", "some")
+                            .block()
+                            .getHeaders())
+                    .containsEntry("RateLimit-Policy", "\"orders\";q=20;w=2");
+        }
+    }
+
+    private static String routeToOrders() {
+        return """
+                - id: orders
+                  uri: http://127.0.0.1:1
+                  predicates: ["Path=/orders/**"]
+                """;
     }
 
     @Test
