@@ -98,7 +98,7 @@ final class Observer {
             missed = work.addAndGet(-missed);
         } while (missed != 0);
         if (broken != null) {
-            // Not before: with a count that stays nobody would carry anything any more. Who only watches does not spoil the call.
+            // Not before: with a count that stays nobody would carry anything any more.
             Operators.onErrorDropped(broken, Context.empty());
         }
     }
