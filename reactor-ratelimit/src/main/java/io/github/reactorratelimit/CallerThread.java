@@ -13,7 +13,8 @@ public interface CallerThread extends Executor {
 
     /**
      * Runs a task on the thread, never before this returns. A task that was accepted must be run, for somebody waits for what it brings; one
-     * that was not, because this throws, must never be.
+     * that was not, because this throws, must never be. Called on threads of the store too, as that of its connection: so it must not block, not even for a
+     * lock.
      *
      * @throws java.util.concurrent.RejectedExecutionException if it takes no more tasks
      */

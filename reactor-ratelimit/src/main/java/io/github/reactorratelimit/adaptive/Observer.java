@@ -5,8 +5,11 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
+import reactor.core.Exceptions;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.util.concurrent.Queues;
+import reactor.util.context.Context;
 
 /**
  * Brings what many threads see to a {@link Control}, which knows no threads. Who sees something puts it in line; whoever finds nobody at work carries
@@ -84,18 +87,31 @@ final class Observer {
     }
 
     private void carry() {
+        Throwable broken = null;
         int missed = 1;
         do {
-            long before = control.limit();
-            for (Event event = line.poll(); event != null; event = line.poll()) {
-                take(event);
-            }
-            seen = see();
-            if (control.limit() != before) {
-                onLimit.accept(control.limit());
+            try {
+                carryAll();
+            } catch (Throwable thrown) {
+                broken = broken == null ? thrown : Exceptions.addSuppressed(broken, thrown);
             }
             missed = work.addAndGet(-missed);
         } while (missed != 0);
+        if (broken != null) {
+            // Not before: with a count that stays nobody would carry anything any more.
+            Operators.onErrorDropped(broken, Context.empty());
+        }
+    }
+
+    private void carryAll() {
+        long before = control.limit();
+        for (Event event = line.poll(); event != null; event = line.poll()) {
+            take(event);
+        }
+        seen = see();
+        if (control.limit() != before) {
+            onLimit.accept(control.limit());
+        }
     }
 
     private void take(Event event) {

@@ -157,12 +157,20 @@ final class AskPipe<A, B> extends SerialWorker {
 
     private static <A, B> void settle(List<Pending<A, B>> answered, Outcome<B> came) {
         for (int i = 0; i < answered.size(); i++) {
-            MonoOnce.Reply<B> reply = answered.get(i).reply();
-            if (came.error() == null) {
-                reply.succeed(came.answers().get(i));
-            } else {
-                reply.fail(came.error());
+            try {
+                settle(answered.get(i).reply(), came, i);
+            } catch (Throwable thrown) {
+                // No reason to keep the answers of the others.
+                Strays.tell(thrown);
             }
+        }
+    }
+
+    private static <B> void settle(MonoOnce.Reply<B> reply, Outcome<B> came, int place) {
+        if (came.error() == null) {
+            reply.succeed(came.answers().get(place));
+        } else {
+            reply.fail(came.error());
         }
     }
 }

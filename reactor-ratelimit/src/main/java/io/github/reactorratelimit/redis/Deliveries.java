@@ -135,12 +135,7 @@ final class Deliveries {
 
     /** Runs on another thread what must not run on this one; false if none takes it any more. */
     boolean runElsewhere(Runnable task) {
-        try {
-            callbacks.schedule(task);
-            return true;
-        } catch (RejectedExecutionException fullOrGone) {
-            return false;
-        }
+        return Strays.takes(callbacks::schedule, task);
     }
 
     private boolean isStuckOrBehind(Runnable first, @Nullable Runnable firstBefore) {
@@ -213,13 +208,11 @@ final class Deliveries {
 
     private boolean startOrReject() {
         toBegin.incrementAndGet();
-        try {
-            callbacks.schedule(this::begin);
-            return true;
-        } catch (RejectedExecutionException fullOrGone) {
+        boolean isTaken = runElsewhere(this::begin);
+        if (!isTaken) {
             toBegin.decrementAndGet();
-            return false;
         }
+        return isTaken;
     }
 
     private void begin() {
@@ -283,8 +276,7 @@ final class Deliveries {
         try {
             delivery.run();
         } catch (Throwable thrown) {
-            Thread thread = Thread.currentThread();
-            thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
+            Strays.tell(thrown);
         }
     }
 

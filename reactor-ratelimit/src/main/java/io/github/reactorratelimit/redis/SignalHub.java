@@ -2,7 +2,6 @@ package io.github.reactorratelimit.redis;
 
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.async.BaseRedisAsyncCommands;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
@@ -112,7 +111,8 @@ final class SignalHub {
     private static <T> CompletionStage<T> attempt(Supplier<? extends CompletionStage<T>> command) {
         try {
             return command.get();
-        } catch (RedisException | IllegalStateException e) {
+        } catch (Throwable e) {
+            // Whatever it is: a signal that counts as under way is not sent again.
             return CompletableFuture.failedFuture(e);
         }
     }

@@ -8,6 +8,7 @@ import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.waiting.Booking;
 import io.github.reactorratelimit.waiting.BookingDesk;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
@@ -132,8 +133,16 @@ final class SlotDesk implements BookingDesk {
 
         @Override
         public long at() {
-            Known current = known;
-            return Tick.MICROSECOND.toNanos(baseMicros + current.shiftMicros) + current.offsetNanos;
+            return at(known);
+        }
+
+        private long at(Known current) {
+            return Tick.MICROSECOND.toNanos(atMicros(current)) + current.offsetNanos;
+        }
+
+        /** On the clock of the server. */
+        private long atMicros(Known current) {
+            return baseMicros + current.shiftMicros;
         }
 
         @Override
@@ -143,13 +152,21 @@ final class SlotDesk implements BookingDesk {
 
         @Override
         public boolean isVoid() {
-            return answered.key().generation() != known.generation;
+            return isVoid(known);
+        }
+
+        private boolean isVoid(Known current) {
+            return answered.key().generation() != current.generation;
         }
 
         @Override
-        public Decision use() {
+        public @Nullable Decision use(long now) {
+            Known current = known;
+            if (at(current) > now || isVoid(current)) {
+                return null;
+            }
             RateLimitPolicy binding = answered.binding();
-            Debit debit = new Debit(state, key, answered.policy().policy(), permits, baseMicros + known.shiftMicros);
+            Debit debit = new Debit(state, key, answered.policy().policy(), permits, atMicros(current));
             return Decision.allow(binding, RedisCalls.quota(binding, answered), debit);
         }
 

@@ -161,15 +161,7 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
     /** Whether the thread that asked will tell; if so it owns this from now on. */
     boolean isTakenOver() {
         CallerThread thread = caller;
-        if (thread == null) {
-            return false;
-        }
-        try {
-            thread.execute(this);
-            return true;
-        } catch (RuntimeException refused) {
-            return false;
-        }
+        return thread != null && Strays.takes(thread, this);
     }
 
     /** Travels in a run, unless it fails. */

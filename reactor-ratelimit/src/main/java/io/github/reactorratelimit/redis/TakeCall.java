@@ -130,7 +130,7 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
             attaching = Thread.currentThread();
             sent.whenComplete((ignored, error) -> came(withText, output, error));
             attaching = null;
-        } catch (RuntimeException notSent) {
+        } catch (Throwable notSent) {
             end(null, ScriptCaller.classify(notSent));
         }
     }

@@ -45,9 +45,7 @@ final class Turn {
             return true;
         }
         count.incrementAndGet();
-        try {
-            thread.execute(end);
-        } catch (RuntimeException refused) {
+        if (!Strays.takes(thread, end)) {
             begun.set(false);
             return false;
         }

@@ -282,9 +282,14 @@ final class BookedLine extends Line {
         if (lane.dropVoid()) {
             wishAgainAt = Algorithm.UNKNOWN;
         }
-        for (Booking first = lane.first(); first != null && first.at() <= now; first = lane.first()) {
+        for (Booking first = lane.first(); first != null; first = lane.first()) {
+            long at = first.at();
+            Decision decision = first.use(now);
+            if (decision == null) {
+                break;
+            }
             lane.removeFirst();
-            grant(lane, first);
+            grant(lane, decision, at);
         }
         for (Booking last = lane.last(); last != null && lane.hasSurplus(); last = lane.last()) {
             lane.removeLast();
@@ -294,10 +299,9 @@ final class BookedLine extends Line {
         return first == null ? Algorithm.UNKNOWN : first.at();
     }
 
-    private void grant(Lane lane, Booking booking) {
-        Decision decision = booking.use();
+    private void grant(Lane lane, Decision decision, long at) {
         for (Waiter head = lane.poll(); head != null; head = lane.poll()) {
-            head.slotAt = booking.at();
+            head.slotAt = at;
             if (answer(head, decision)) {
                 return;
             }

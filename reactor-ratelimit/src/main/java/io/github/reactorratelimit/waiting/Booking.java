@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.waiting;
 
 import io.github.reactorratelimit.Decision;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A time at which permits may be used, reserved in a state elsewhere for this process. It is not bound to
@@ -20,8 +21,12 @@ public interface Booking {
     /** Whether it holds no longer: the key was reset, or has another policy. */
     boolean isVoid();
 
-    /** The decision for whoever uses it. */
-    Decision use();
+    /**
+     * The decision for whoever uses it; null if its time has not come, or it holds no longer. One look tells whether that is so and when it was
+     * debited: a pause that is heard of at this moment moves both or neither.
+     */
+    @Nullable
+    Decision use(long now);
 
     /** Gives it back; without effect if its time has passed. */
     void free();

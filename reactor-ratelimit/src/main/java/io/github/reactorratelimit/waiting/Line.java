@@ -119,7 +119,7 @@ abstract class Line extends SerialWorker {
         List<Runnable> following = following();
         try {
             step();
-        } catch (RuntimeException broken) {
+        } catch (Throwable broken) {
             failAll(broken);
         }
         room.timer().update(this);

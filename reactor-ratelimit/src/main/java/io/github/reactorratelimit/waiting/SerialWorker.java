@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.waiting;
 
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
@@ -16,7 +18,7 @@ public abstract class SerialWorker {
 
     private final AtomicInteger missed = new AtomicInteger();
 
-    /** Looks at everything in the mailbox; never throws. */
+    /** Looks at everything in the mailbox. What it throws is dropped, and what comes later is worked off all the same. */
     protected abstract void work();
 
     /** Whether the worker may go out of use, as far as its owner can see. */
@@ -42,19 +44,29 @@ public abstract class SerialWorker {
     }
 
     private void workOff() {
+        Throwable broken = null;
         int seen = 1;
         do {
-            try {
-                work();
-            } catch (RuntimeException broken) {
-                // The worker must stay usable for those who come later.
-                Operators.onErrorDropped(broken, Context.empty());
-            }
+            broken = workAfter(broken);
             if (isDone() && missed.compareAndSet(seen, RETIRED)) {
                 retired();
-                return;
+                break;
             }
             seen = missed.addAndGet(-seen);
         } while (seen != 0);
+        if (broken != null) {
+            // Not before: a hook may throw, and with a count that stays nobody would work off anything any more.
+            Operators.onErrorDropped(broken, Context.empty());
+        }
+    }
+
+    /** What was thrown so far. */
+    private @Nullable Throwable workAfter(@Nullable Throwable before) {
+        try {
+            work();
+            return before;
+        } catch (Throwable broken) {
+            return before == null ? broken : Exceptions.addSuppressed(before, broken);
+        }
     }
 }

@@ -25,7 +25,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedTransferQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
@@ -63,14 +65,14 @@ class CallerThreadTest {
         client.shutdown(Duration.ZERO, ofSeconds(1));
     }
 
-    /** A thread with a queue of tasks. */
+    /** A thread with a queue of tasks, which takes them without a lock as an event loop does: the connection's thread brings some, and must not block. */
     private static final class Loop implements CallerThread {
 
         private final ExecutorService executor;
         private final Thread thread;
 
         Loop() {
-            executor = Executors.newSingleThreadExecutor();
+            executor = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedTransferQueue<>());
             thread = CompletableFuture.supplyAsync(Thread::currentThread, executor)
                     .join();
         }
@@ -249,12 +251,13 @@ class CallerThreadTest {
     }
 
     /** All travel in one call: one whose thread fails keeps no other from its answer. */
-    @Test
-    void threadWhoseExecuteFailsIsAnsweredElsewhereAndSoAreOthers() {
+    @ParameterizedTest
+    @MethodSource("io.github.reactorratelimit.redis.TurnTest#failures")
+    void threadWhoseExecuteFailsIsAnsweredElsewhereAndSoAreOthers(Throwable failure) {
         RateLimiter limiter = limiter();
         HandThread thread = new HandThread();
         HandThread broken = new HandThread();
-        broken.refuseBy(new IllegalStateException("broken"));
+        broken.refuseBy(failure);
         List<CompletableFuture<Decision>> answers = IntStream.range(0, 10)
                 .mapToObj(i -> limiter.tryAcquire("k" + i)
                         .contextWrite(RateLimitContext.answersOn(i % 3 == 1 ? broken : thread))

@@ -63,6 +63,19 @@ class DeliveriesTest {
     }
 
     @Test
+    void whatASchedulerThatFailsDoesNotTakeIsDeliveredHereAndWhatComesLaterToo() {
+        callbacks.broken = new AssertionError("broken");
+        deliver();
+        assertThat(delivered).isEqualTo(1);
+        assertThat(deliveries.runElsewhere(() -> delivered++)).isFalse();
+
+        callbacks.broken = null;
+        deliver();
+        callbacks.waiting.remove().run();
+        assertThat(delivered).isEqualTo(2);
+    }
+
+    @Test
     void whoeverTakesLongGetsHelp() {
         deliveries.add(() -> {
             deliver();
@@ -148,8 +161,14 @@ class DeliveriesTest {
         final Queue<Runnable> waiting = new ArrayDeque<>();
         boolean full;
 
+        @Nullable
+        Error broken;
+
         @Override
         public Disposable schedule(Runnable task) {
+            if (broken != null) {
+                throw broken;
+            }
             if (full) {
                 throw new RejectedExecutionException("full");
             }

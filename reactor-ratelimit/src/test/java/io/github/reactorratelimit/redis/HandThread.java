@@ -11,14 +11,15 @@ final class HandThread implements CallerThread {
 
     private final Thread owner = Thread.currentThread();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-    private volatile @Nullable RuntimeException refusal;
+    private volatile @Nullable Throwable refusal;
 
     /** Takes no more tasks. */
     void refuse() {
         refuseBy(new RejectedExecutionException("takes no more tasks"));
     }
 
-    void refuseBy(RuntimeException thrown) {
+    /** @param thrown unchecked */
+    void refuseBy(Throwable thrown) {
         refusal = thrown;
     }
 
@@ -40,9 +41,12 @@ final class HandThread implements CallerThread {
 
     @Override
     public void execute(Runnable task) {
-        RuntimeException thrown = refusal;
+        Throwable thrown = refusal;
+        if (thrown instanceof Error error) {
+            throw error;
+        }
         if (thrown != null) {
-            throw thrown;
+            throw (RuntimeException) thrown;
         }
         tasks.add(task);
     }

@@ -241,6 +241,7 @@ class JointTest {
                             .then(second.refund(taken.decisions().get(1))));
             Await.until(
                     "all permits back",
+                    Leavers.PATIENCE,
                     () -> first.peek("a").block(PATIENCE).remaining() == 100_000
                             && second.peek("b").block(PATIENCE).remaining() == 100_000);
         }

@@ -15,7 +15,8 @@ import reactor.core.scheduler.Schedulers;
 /** Subscribers that leave about when their answer comes, and give back what was delivered to them all the same. */
 final class Leavers {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** What they left behind has to be answered and given back, one after the other: on a busy machine that takes a while. */
+    static final Duration PATIENCE = Duration.ofSeconds(120);
 
     /** Under way at a time, so that calls are shared and answers come in crowds. */
     private static final int AT_A_TIME = 64;

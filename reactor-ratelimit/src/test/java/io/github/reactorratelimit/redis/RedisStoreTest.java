@@ -99,6 +99,7 @@ class RedisStoreTest {
                     5_000, i -> i % 2 == 0 ? limiter.tryAcquire("try") : limiter.acquire("wait"), limiter::refund);
             Await.until(
                     "all permits back",
+                    Leavers.PATIENCE,
                     () -> limiter.peek("try").block(PATIENCE).remaining() == 100_000
                             && limiter.peek("wait").block(PATIENCE).remaining() == 100_000);
         }

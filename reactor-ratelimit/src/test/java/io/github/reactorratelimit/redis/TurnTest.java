@@ -12,6 +12,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -115,10 +117,15 @@ class TurnTest {
         assertThat(pipe.pokes).isEqualTo(1);
     }
 
-    @Test
-    void threadWhoseExecuteFailsIsNotWaitedFor() {
+    static Stream<Throwable> failures() {
+        return Stream.of(new IllegalStateException("broken"), new AssertionError("broken"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures")
+    void threadWhoseExecuteFailsIsNotWaitedFor(Throwable failure) {
         HandThread broken = new HandThread();
-        broken.refuseBy(new IllegalStateException("broken"));
+        broken.refuseBy(failure);
 
         assertThat(turn.pokesLater(broken)).isFalse();
         assertThat(turn.pokesLater(thread)).isTrue();

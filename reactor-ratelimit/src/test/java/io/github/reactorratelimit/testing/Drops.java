@@ -5,7 +5,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import reactor.core.publisher.Hooks;
 
-/** What Reactor's drop hooks saw. */
+/** What Reactor's drop hooks saw, and who waited for a lock that must not. */
 public final class Drops {
 
     private static final Queue<Object> SEEN = new ConcurrentLinkedQueue<>();
@@ -29,6 +29,14 @@ public final class Drops {
         SEEN.add(dropped);
         if (PLACES.size() < MOST_PLACES) {
             PLACES.add(new Throwable("dropped here: " + dropped));
+        }
+    }
+
+    /** A thread that must not block waits for a lock. */
+    static void blocked(Throwable where) {
+        SEEN.add(where);
+        if (PLACES.size() < MOST_PLACES) {
+            PLACES.add(where);
         }
     }
 

@@ -137,7 +137,10 @@ class BookedLineTest {
         }
 
         @Override
-        public Decision use() {
+        public @Nullable Decision use(long now) {
+            if (at() > now) {
+                return null;
+            }
             return Decision.allow(POLICY, new Decision.Quota(9, 0, 0), new Debit(desk, "k", POLICY, permits, millis));
         }
 

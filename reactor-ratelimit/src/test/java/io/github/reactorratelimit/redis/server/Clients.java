@@ -34,9 +34,15 @@ final class Clients {
                 .build();
     }
 
-    /** Asks on a connection of its own, which never waits in a queue and never survives. */
+    /** The same server for tests: Lettuce gives up no earlier than they do, however busy the machine is. */
+    static RedisURI patient(RedisURI uri) {
+        return RedisURI.builder(uri).withTimeout(Await.LONG).build();
+    }
+
+    /** Asks on a connection of its own, which never waits in a queue, for long, and never survives. */
     static <T> T ask(RedisURI uri, Function<RedisCommands<String, String>, T> question) {
-        try (StatefulRedisConnection<String, String> connection = ADMIN.connect(uri)) {
+        RedisURI impatient = RedisURI.builder(uri).withTimeout(PATIENCE).build();
+        try (StatefulRedisConnection<String, String> connection = ADMIN.connect(impatient)) {
             return question.apply(connection.sync());
         }
     }

@@ -14,9 +14,9 @@ public final class Standalone implements Topology {
     private final RedisClient client;
 
     private Standalone(RedisURI uri, @Nullable RedisServer server) {
-        this.uri = uri;
+        this.uri = Clients.patient(uri);
         this.server = server;
-        this.client = RedisClient.create(Clients.RESOURCES, uri);
+        this.client = RedisClient.create(Clients.RESOURCES, this.uri);
     }
 
     /** The user's server if there is one, else a new process. */

@@ -23,6 +23,14 @@ class StandaloneTest {
     }
 
     @Test
+    void lettuceGivesUpNoEarlierThanATest() {
+        try (StatefulRedisConnection<String, String> connection = shared.connect()) {
+            assertThat(connection.getTimeout()).isGreaterThanOrEqualTo(Await.LONG);
+            assertThat(shared.uri().getTimeout()).isGreaterThanOrEqualTo(Await.LONG);
+        }
+    }
+
+    @Test
     void wholeRunSharesOneServer(Standalone again) {
         assertThat(again).isSameAs(shared);
     }
