@@ -60,7 +60,7 @@ final class UntilRead {
             stake.answered(answer);
         } catch (RuntimeException refused) {
             // Nobody else will ever see the answer.
-            answer.releaseBody().subscribe(done -> {}, lost -> {});
+            RefusedBody.release(answer);
             throw refused;
         }
         return answer.mutate().body(body -> read(stake, body)).build();
