@@ -81,8 +81,8 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
 
     @Override
     public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
-        return Mono.defer(() -> {
-            RateLimitRetry.Course course = retry.begin();
+        return Mono.deferContextual(context -> {
+            RateLimitRetry.Course course = retry.begin(context);
             AtomicReference<Subscription> latest = new AtomicReference<>();
             Disposable.Swap refused = Disposables.swap();
             Mono<Attempt> attempt = Mono.defer(() -> next.exchange(request))
