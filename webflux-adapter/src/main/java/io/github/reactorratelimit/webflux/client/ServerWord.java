@@ -12,7 +12,7 @@ import org.springframework.web.reactive.function.client.ClientResponse;
  *
  * @param pauseNanos how long nothing should be sent; 0 if it does not say so
  * @param paceNanos the time that what is left gives to each call; 0 if it does not say so
- * @param paceForNanos how long what is left has to last
+ * @param paceForNanos the most that answers which come together can add up to: what is left has to last no longer
  * @param malformed whether something was not understood
  */
 record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean malformed) {
@@ -49,7 +49,7 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
         for (Quota quota : fields.quotas()) {
             long until = capped(Duration.ofSeconds(quota.seconds()), longest);
             word = quota.remaining() > 0
-                    ? word.pacedAtMost(quota.remaining(), until)
+                    ? word.pacedAtMost(quota.remaining(), until, quota.endless() ? longest : until)
                     : retryAfter.isPresent() ? word : word.pausedAtLeast(until);
         }
         return word;
@@ -60,9 +60,9 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
     }
 
     /** Of several limits the one that gives least time to each call, rounded up. */
-    private ServerWord pacedAtMost(long calls, long nanos) {
+    private ServerWord pacedAtMost(long calls, long nanos, long mostNanos) {
         long each = -Math.floorDiv(-nanos, calls);
-        return each > paceNanos ? new ServerWord(pauseNanos, each, nanos, malformed) : this;
+        return each > paceNanos ? new ServerWord(pauseNanos, each, mostNanos, malformed) : this;
     }
 
     private static long capped(Duration time, long longestNanos) {
