@@ -122,6 +122,12 @@ final class ClassLimiter implements RateLimiter {
     }
 
     @Override
+    public String sharedKey(String tenant) {
+        FairShare.checkTenant(tenant);
+        return limiter.sharedKey(key);
+    }
+
+    @Override
     public RateLimitPolicy policy() {
         return limiter.policy();
     }

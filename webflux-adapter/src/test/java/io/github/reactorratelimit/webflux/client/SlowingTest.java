@@ -8,9 +8,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.fairness.FairShare;
+import io.github.reactorratelimit.fairness.FairShareBuilder;
+import java.net.URI;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.http.HttpMethod;
+import org.springframework.web.reactive.function.client.ClientRequest;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -50,6 +56,31 @@ class SlowingTest {
         int underWay = 2 * 20;
 
         assertThat(arrivals(20)).isBetween(250, 300 + underWay);
+    }
+
+    private static ClientRequest of(String tenant) {
+        return ClientRequest.create(HttpMethod.GET, URI.create("http://api.example.com/path"))
+                .attribute("tenant", tenant)
+                .build();
+    }
+
+    @Test
+    void tenantsOfAFairShareAreSlowedTogether() {
+        FakeServer server = new FakeServer(
+                number -> Mono.delay(ofSeconds(2)).thenReturn(answer(200, "RateLimit-Policy", POLICY)));
+        FairShare share = FairShare.over(RateLimiter.of(TokenBucket.perSecond(50).withBurst(5)), "api")
+                .build();
+        RateLimitExchangeFilter filter = RateLimitExchangeFilter.of(
+                share.limiter(FairShareBuilder.DEFAULT_CLASS), spec -> spec.keyFromAttribute("tenant"));
+
+        for (int tenant = 0; tenant < 5; tenant++) {
+            filter.filter(of("tenant " + tenant), server).subscribe();
+        }
+        time.advanceTimeBy(ofSeconds(2));
+        filter.filter(of("another"), server).subscribe();
+        time.advanceTimeBy(ofMinutes(1));
+
+        assertThat(server.arrivalsMillis()).containsExactly(0L, 0L, 0L, 0L, 0L, 7_000L);
     }
 
     @Test
