@@ -48,7 +48,8 @@ final class UntilRead {
         held.set(stake);
         if (left) {
             end(Stake.Ending.FAILED);
-            return Mono.empty();
+            // Nobody listens; an end without an answer would become an error on the way, and be logged.
+            return Mono.never();
         }
         return call.map(answer -> answered(stake, answer))
                 .doOnError(failure -> end(Stake.Ending.FAILED))
