@@ -5,6 +5,7 @@ import io.github.reactorratelimit.retry.RateLimitRetry;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -182,18 +183,15 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
     }
 
     private static Optional<Duration> namedBy(Throwable failure) {
-        if (failure instanceof WebClientResponseException refused) {
-            HttpHeaders headers = refused.getHeaders();
-            String value = headers.getFirst(RetryAfter.FIELD);
-            return value == null ? Optional.empty() : named(value, headers.getFirst("Date"));
-        }
-        return Optional.empty();
+        return failure instanceof WebClientResponseException refused ? named(refused.getHeaders()) : Optional.empty();
     }
 
     /** Whatever a server writes, the refusal is what the caller is to see. */
-    private static Optional<Duration> named(String retryAfter, @Nullable String date) {
+    private static Optional<Duration> named(HttpHeaders headers) {
         try {
-            return RetryAfter.parse(retryAfter, date, Clock.systemUTC());
+            List<String> lines = headers.getOrEmpty(RetryAfter.FIELD);
+            return RetryAfter.of(lines, headers.getFirst("Date"), Clock.systemUTC())
+                    .time();
         } catch (RuntimeException malformed) {
             return Optional.empty();
         }

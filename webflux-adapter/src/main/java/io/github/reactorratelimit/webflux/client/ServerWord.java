@@ -30,10 +30,10 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
         Clock clock = heeded.clock();
 
         boolean refused = status == TOO_MANY_REQUESTS || status == SERVICE_UNAVAILABLE;
-        String named = heeded.heedsRetryAfter() && refused ? first(headers.header(RetryAfter.FIELD)) : null;
-        Optional<Duration> after = named == null ? Optional.empty() : RetryAfter.parse(named, date, clock);
+        List<String> lines = heeded.heedsRetryAfter() && refused ? headers.header(RetryAfter.FIELD) : List.of();
+        RetryAfter.Named named = RetryAfter.of(lines, date, clock);
         // A time that has passed says nothing about what is left.
-        Optional<Duration> retryAfter = after.filter(time -> !time.isZero());
+        Optional<Duration> retryAfter = named.time().filter(time -> !time.isZero());
 
         QuotaFields fields = new QuotaFields(headers::header, () -> RetryAfter.now(date, clock));
         if (heeded.heedsRateLimitFields()) {
@@ -42,7 +42,7 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
         if (heeded.heedsLegacyFields() && fields.quotas().isEmpty()) {
             fields.readLegacy();
         }
-        boolean malformed = fields.malformed() || (named != null && after.isEmpty());
+        boolean malformed = fields.malformed() || named.malformed();
         long longest = heeded.maxPause().toNanos();
         ServerWord word =
                 new ServerWord(retryAfter.map(time -> capped(time, longest)).orElse(0L), 0, 0, malformed);

@@ -168,6 +168,16 @@ class RateLimitExchangeRetryTest {
     }
 
     @Test
+    void ofSeveralTimesTheLatestIsWaitedFor() {
+        FakeServer server = new FakeServer(number ->
+                Mono.just(number == 0 ? answer(429, "Retry-After", "1", "Retry-After", "5") : answer(200)));
+
+        last(RateLimitExchangeRetry.of(BRISK), GET, server);
+
+        assertThat(server.arrivalsMillis()).containsExactly(0L, 5_000L);
+    }
+
+    @Test
     void timeTooFarAwayIsNotWaitedFor() {
         FakeServer server = FakeServer.saying(answer(429, "Retry-After", "1000000"));
 
