@@ -118,6 +118,14 @@ public interface RateLimiter extends Disposable {
     Mono<Void> pauseAtLeast(String key, Duration duration);
 
     /**
+     * The key that a pause of {@code key} is really for: another one where several keys have one limit, as the tenants of a {@code FairShare} do. For those
+     * who add up what they are told about keys.
+     */
+    default String sharedKey(String key) {
+        return key;
+    }
+
+    /**
      * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link
      * RateLimitExceededException} if denied. A subscriber that cancels before the lease is delivered to it
      * holds nothing. Once delivered it must be released by whoever has it: an operator in between that drops

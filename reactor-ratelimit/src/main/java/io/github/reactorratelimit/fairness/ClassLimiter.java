@@ -20,12 +20,15 @@ final class ClassLimiter implements RateLimiter {
 
     private final FairShare share;
     private final FairShare.ToRank ranks;
+    private final boolean alwaysKnown;
     private final RateLimiter limiter;
     private final String key;
 
-    ClassLimiter(FairShare share, FairShare.ToRank ranks) {
+    /** @param alwaysKnown whether there is a rank for every subscriber */
+    ClassLimiter(FairShare share, FairShare.ToRank ranks, boolean alwaysKnown) {
         this.share = share;
         this.ranks = ranks;
+        this.alwaysKnown = alwaysKnown;
         this.limiter = share.limiter();
         this.key = share.key();
     }
@@ -39,18 +42,19 @@ final class ClassLimiter implements RateLimiter {
     public boolean tryAcquireNow(String tenant, long permits) {
         FairShare.checkTenant(tenant);
         FairShare.checkPermits(permits);
-        return isFree() && limiter.tryAcquireNow(key, permits);
+        return mayPass(tenant) && limiter.tryAcquireNow(key, permits);
     }
 
     @Override
     public Verdict decideNow(String tenant, long permits) {
         FairShare.checkTenant(tenant);
         FairShare.checkPermits(permits);
-        return isFree() ? limiter.decideNow(key, permits) : Verdict.UNKNOWN;
+        return mayPass(tenant) ? limiter.decideNow(key, permits) : Verdict.UNKNOWN;
     }
 
-    private boolean isFree() {
-        return share.line().isEmpty() && !share.isDisposed();
+    /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
+    private boolean mayPass(String tenant) {
+        return alwaysKnown && share.line().isEmpty() && !share.isDisposed() && share.hasWeight(tenant);
     }
 
     @Override
@@ -119,6 +123,12 @@ final class ClassLimiter implements RateLimiter {
     public Mono<Void> pauseAtLeast(String tenant, Duration duration) {
         FairShare.checkTenant(tenant);
         return limiter.pauseAtLeast(key, duration);
+    }
+
+    @Override
+    public String sharedKey(String tenant) {
+        FairShare.checkTenant(tenant);
+        return limiter.sharedKey(key);
     }
 
     @Override

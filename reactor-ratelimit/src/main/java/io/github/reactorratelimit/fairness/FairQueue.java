@@ -76,10 +76,16 @@ final class FairQueue {
         }
     }
 
-    /** The call left without being served. */
+    /** The call left without being served. What its class was passed over for counts for the next one, but for no more than that one asks for. */
     void remove(FairCall call) {
-        classes[call.rank].remove(call);
+        FairClass own = classes[call.rank];
+        boolean wasNext = own.first() == call;
+        own.remove(call);
         unlinked(call);
+        FairCall next = own.first();
+        if (wasNext && next != null) {
+            passedOver[call.rank] = Math.min(passedOver[call.rank], (every - 1) * next.terms.permits());
+        }
     }
 
     /** The call, the first of its tenant, had what it asked for. */

@@ -96,16 +96,16 @@ public final class FairShare implements Disposable {
      */
     public RateLimiter limiter(String callClass) {
         int rank = rankOf(callClass);
-        return new ClassLimiter(this, context -> rank);
+        return new ClassLimiter(this, context -> rank, true);
     }
 
     /**
      * The class of each subscriber, from its Reactor Context, as a limiter whose keys are the tenants; see {@link
-     * #limiter(String)}. A class that there is not is an {@link IllegalArgumentException}, signalled.
+     * #limiter(String)}. A class that there is not is an {@link IllegalArgumentException}, signalled. {@code tryAcquireNow} sees no Context, and takes nothing.
      */
     public RateLimiter limiterFromContext(Function<? super ContextView, String> callClass) {
         Objects.requireNonNull(callClass, "callClass");
-        return new ClassLimiter(this, context -> rankOf(callClass.apply(context)));
+        return new ClassLimiter(this, context -> rankOf(callClass.apply(context)), false);
     }
 
     /** Calls of one class that wait now; for a gauge. */
@@ -193,12 +193,13 @@ public final class FairShare implements Disposable {
         }
         return Mono.deferContextual(context -> {
             int rank = ranks.of(context);
+            long weight = weightOf(tenant);
             long now = line.now();
             long notAfter = Math.min(until(now, maxWait), deadlineIn(context));
             if (notAfter <= now) {
                 return atOnce(terms);
             }
-            Mono<Object> call = new MonoFair(line, new FairCall.Wish(tenant, rank, terms, weightOf(tenant), notAfter));
+            Mono<Object> call = new MonoFair(line, new FairCall.Wish(tenant, rank, terms, weight, notAfter));
             return terms.permits() > limiter.policy().capacity()
                     ? limiter.peek(key, terms.permits()).then(call)
                     : call;
@@ -212,6 +213,16 @@ public final class FairShare implements Disposable {
 
     private long weightOf(String tenant) {
         return FairShareBuilder.checkWeight(weights.applyAsLong(tenant));
+    }
+
+    /** Whether a call of the tenant would not fail for its weight. */
+    boolean hasWeight(String tenant) {
+        try {
+            weightOf(tenant);
+            return true;
+        } catch (RuntimeException failed) {
+            return false;
+        }
     }
 
     private static long until(long now, Duration maxWait) {

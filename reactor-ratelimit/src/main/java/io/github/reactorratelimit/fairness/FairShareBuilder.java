@@ -79,7 +79,7 @@ public final class FairShareBuilder {
     }
 
     /**
-     * The weight of tenants that were given none. Asked for each call, on the thread that subscribes, so it may change; it must not block. One that
+     * The weight of tenants that were given none. Asked for each call, perhaps twice, on the thread that subscribes, so it may change; it must not block. One that
      * throws, or returns what is no weight, fails the call.
      */
     public FairShareBuilder weights(ToLongFunction<String> weightOfTenant) {

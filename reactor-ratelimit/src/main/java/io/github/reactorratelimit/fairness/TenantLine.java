@@ -89,7 +89,8 @@ final class TenantLine {
 
     /**
      * The call left. Those behind the first move up to where it began: a tenant that gives calls up loses nothing. Nor does it win:
-     * it was served nothing meanwhile, and what it is behind by is at most what the first had asked for.
+     * it was served nothing meanwhile, and what it is behind by is at most what the first had asked for. If they began later, two who both wait could
+     * come to be further apart than one call each.
      */
     void remove(FairCall call) {
         boolean wasFirst = first == call;

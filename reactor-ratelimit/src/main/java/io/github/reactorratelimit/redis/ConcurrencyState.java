@@ -79,11 +79,16 @@ final class ConcurrencyState implements LimiterState {
         return pauses.isPaused(key, now()) || lines.hasWaiters(key);
     }
 
-    /** Behind those who wait here, or in a pause. */
+    /** In a pause, or behind those who wait here: perhaps in vain, because Redis is away. */
     private Mono<Decision> denyInLine(String key, long permits) {
-        return Mono.fromSupplier(() -> {
-            long pauseNanos = pauses.endOf(key) - now();
-            return deny(permits, pauses.isPaused(key, now()) ? pauseNanos : Decision.Quota.UNKNOWN);
+        long now = now();
+        if (pauses.isPaused(key, now)) {
+            long pauseNanos = pauses.endOf(key) - now;
+            return Mono.fromSupplier(() -> deny(permits, pauseNanos));
+        }
+        return leases.look(key, permits).map(seen -> {
+            Decision denied = deny(permits, Decision.Quota.UNKNOWN);
+            return seen.degraded() ? denied.asDegraded() : denied;
         });
     }
 

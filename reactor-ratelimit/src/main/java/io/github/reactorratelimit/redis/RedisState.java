@@ -6,11 +6,13 @@ import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
@@ -228,6 +230,7 @@ final class RedisState implements JointState {
                         .changing(key, calls.decide(this, key, policy, Ask.reset()))
                         .doOnTerminate(() -> shortcuts.drop(key))
                         .doOnNext(done -> {
+                            unavailability.pauseShare(share -> share.pause(key, Duration.ZERO));
                             lines.changed(key);
                             signals.publish(Signals.Kind.RESET, key);
                         }))
@@ -288,12 +291,12 @@ final class RedisState implements JointState {
 
     @Override
     public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
-        return pausing(key, policy, Ask.pause(micros(duration)));
+        return pausing(key, policy, Ask.pause(micros(duration)), share -> share.pause(key, duration));
     }
 
     @Override
     public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
-        return pausing(key, policy, Ask.pauseAtLeast(micros(duration)));
+        return pausing(key, policy, Ask.pauseAtLeast(micros(duration)), share -> share.pauseAtLeast(key, duration));
     }
 
     /** Rounded up. */
@@ -302,8 +305,10 @@ final class RedisState implements JointState {
         return fits ? -Math.floorDiv(-pause.toNanos(), 1_000) : Ask.UNBOUNDED_MICROS;
     }
 
-    private Mono<Void> pausing(String key, RateLimitPolicy policy, Ask pause) {
+    private Mono<Void> pausing(
+            String key, RateLimitPolicy policy, Ask pause, Function<RateLimiter, Mono<Void>> ofShare) {
         return answering(() -> {
+                    unavailability.pauseShare(ofShare);
                     shortcuts.giveBack(key);
                     calls.markUnusual(key);
                     return shortcuts

@@ -7,6 +7,7 @@ import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -37,6 +38,13 @@ final class Unavailability {
     @Nullable
     RateLimiter share() {
         return share;
+    }
+
+    /** What is paused in Redis is in this process too, for when Redis is away; a share that was closed gives out nothing anyway. */
+    void pauseShare(Function<RateLimiter, Mono<Void>> pause) {
+        if (share != null) {
+            pause.apply(share).subscribe(done -> {}, closed -> {});
+        }
     }
 
     /** Takes what can be had without Redis. */

@@ -1,12 +1,15 @@
 package io.github.reactorratelimit.retry;
 
 import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Predicate;
@@ -17,6 +20,8 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
+import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 import reactor.util.retry.Retry;
 
 /**
@@ -31,7 +36,8 @@ import reactor.util.retry.Retry;
  * <p>Before the n-th retry it waits a random time between zero and {@code first * 2^(n-1)}, at most {@code max}: full
  * jitter, so that those who failed together do not come back together. If the failure says when to come back, it waits until then
  * first: a {@link RateLimitExceededException} says it by its decision, others by {@link #withRetryAfter}. If that is further away than
- * {@link #withMaxRetryAfter}, it is not tried again: better to be told at once.
+ * {@link #withMaxRetryAfter}, or the whole wait would pass the {@linkplain RateLimitContext#deadline deadline} in the Reactor Context, it is not tried
+ * again, and nothing is taken from the budget: better to be told at once.
  *
  * <p>What is not tried again, or not any more, ends with the last failure itself, not with one about retries: so it still says what
  * went wrong and when to come back. Errors of the virtual machine are never tried again, nor is what a limiter refuses for good: because it was closed, or because more
@@ -159,7 +165,7 @@ public final class RateLimitRetry extends Retry {
     @Override
     public Publisher<?> generateCompanion(Flux<RetrySignal> signals) {
         return Flux.deferContextual(context -> {
-            Course course = begin();
+            Course course = begin(context);
             return signals.concatMap(signal -> course.delay(signal.failure(), signal.totalRetries())
                             .orElseGet(() -> Mono.error(signal.failure())))
                     .contextWrite(context)
@@ -167,22 +173,37 @@ public final class RateLimitRetry extends Retry {
         });
     }
 
-    /** A call begins. For those who have to look after what failed before it is tried again, and so cannot use {@code retryWhen}. */
+    /** A call begins that has no deadline; see {@link #begin(ContextView)}. */
     public Course begin() {
+        return begin(Context.empty());
+    }
+
+    /**
+     * A call begins. For those who have to look after what failed before it is tried again, and so cannot use {@code retryWhen}.
+     *
+     * @param context of the caller, for the deadline in it
+     */
+    public Course begin(ContextView context) {
+        OptionalLong deadline = RateLimitContext.deadlineNanos(context);
         if (budget != null) {
             budget.called();
         }
-        return new Course(scheduler == null ? Schedulers.parallel() : scheduler);
+        return new Course(scheduler == null ? Schedulers.parallel() : scheduler, deadline.orElse(Long.MAX_VALUE));
     }
 
     /** One call and its retries, one after the other. */
     public final class Course {
 
         private final Scheduler timer;
+
+        /** By the clock of the timer; {@code Long.MAX_VALUE} if there is none. */
+        private final long deadlineNanos;
+
         private long retries;
 
-        private Course(Scheduler timer) {
+        private Course(Scheduler timer, long deadlineNanos) {
             this.timer = timer;
+            this.deadlineNanos = deadlineNanos;
         }
 
         /**
@@ -203,10 +224,19 @@ public final class RateLimitRetry extends Retry {
             }
             Duration until =
                     named.apply(failure).filter(after -> !after.isNegative()).orElse(Duration.ZERO);
-            if (until.compareTo(maxRetryAfter) > 0 || (budget != null && !budget.tryRetry())) {
+            if (until.compareTo(maxRetryAfter) > 0) {
                 return Optional.empty();
             }
-            return Optional.of(Mono.delay(until.plusNanos(backoff.nanos(retriesBefore)), timer));
+            Duration wait = until.plusNanos(backoff.nanos(retriesBefore));
+            if (isTooLate(wait) || (budget != null && !budget.tryRetry())) {
+                return Optional.empty();
+            }
+            return Optional.of(Mono.delay(wait, timer));
+        }
+
+        private boolean isTooLate(Duration wait) {
+            return deadlineNanos != Long.MAX_VALUE
+                    && wait.toNanos() > deadlineNanos - timer.now(TimeUnit.NANOSECONDS);
         }
     }
 }

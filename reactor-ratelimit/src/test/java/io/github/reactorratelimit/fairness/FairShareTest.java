@@ -19,11 +19,13 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.operator.LimitSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
 import reactor.core.Scannable;
@@ -451,6 +453,33 @@ class FairShareTest {
         world.call("a", FairShareBuilder.DEFAULT_CLASS, 1);
         assertThat(world.failures).singleElement().isInstanceOf(IllegalArgumentException.class);
         world.assertQuiet();
+    }
+
+    private static List<Object> toldAtOnce(RateLimiter limiter, UnaryOperator<LimitSpec<String>> spec) {
+        List<Object> told = new ArrayList<>();
+        Mono.just("sent")
+                .transform(limitRate(limiter, gate -> spec.apply(gate.key("a"))))
+                .subscribe(told::add, told::add);
+        return told;
+    }
+
+    @Test
+    void wrongClassOrWeightFailsTheCallAlsoWhileThereArePermits() {
+        World world = world();
+        World weightless = new World(TokenBucket.perHour(9), spec -> spec.weights(tenant -> 0));
+        RateLimiter misspelt = world.share.limiterFromContext(context -> "interctive");
+        RateLimiter unweighted = weightless.share.limiter(FairShareBuilder.DEFAULT_CLASS);
+
+        for (RateLimiter wrong : List.of(misspelt, unweighted)) {
+            assertThat(toldAtOnce(wrong, gate -> gate)).singleElement().isInstanceOf(IllegalArgumentException.class);
+            assertThat(toldAtOnce(wrong, LimitSpec::reject))
+                    .singleElement()
+                    .isInstanceOf(IllegalArgumentException.class);
+            assertThat(wrong.tryAcquireNow("a", 1)).isFalse();
+            assertThatThrownBy(() -> wrong.tryAcquire("a").block()).isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThat(world.limiter.tryAcquireNow(World.KEY, 1)).as("nothing was taken").isTrue();
+        assertThat(weightless.limiter.peek(World.KEY).block().remaining()).isEqualTo(9);
     }
 
     @Test

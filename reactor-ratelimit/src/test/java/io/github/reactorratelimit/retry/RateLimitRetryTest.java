@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
@@ -128,6 +129,53 @@ class RateLimitRetryTest {
         StepVerifier.create(failing.call(retry))
                 .verifyErrorSatisfies(error -> assertThat(error).isSameAs(failing.failure));
         assertThat(failing.atMillis).hasSize(1);
+    }
+
+    @Test
+    void isNotTriedAgainIfTheTimeLiesBeyondTheDeadlineInTheContext() {
+        Failing failing = new Failing();
+        RetryBudget budget = RetryBudget.ofShare(1).withAtLeastPerSecond(0);
+        for (int others = 0; others < 9; others++) {
+            budget.called();
+        }
+        List<Throwable> errors = new ArrayList<>();
+
+        failing.call(LONGEST_WAITS.withBudget(budget))
+                .contextWrite(RateLimitContext.deadline(ofMillis(300), failing.time))
+                .subscribe(value -> {}, errors::add);
+        failing.time.advanceTimeBy(ofMillis(299));
+        assertThat(errors).isEmpty();
+        failing.time.advanceTimeBy(ofMillis(1));
+
+        assertThat(errors).containsExactly(failing.failure);
+        assertThat(failing.atMillis).containsExactly(0L, 100L, 300L);
+        assertThat(budget.kept()).as("of the retry that was not made nothing is taken").isEqualTo(8);
+    }
+
+    @Test
+    void deadlineThatHasPassedEndsRetriesWhateverTheWait() {
+        Failing failing = new Failing();
+        RateLimitRetry atOnce = RateLimitRetry.atMost(3).withRandom(bound -> 0);
+
+        StepVerifier.create(failing.call(atOnce)
+                        .delaySubscription(Duration.ofSeconds(2), failing.time)
+                        .contextWrite(RateLimitContext.deadline(ofSeconds(1), failing.time)))
+                .then(() -> failing.time.advanceTimeBy(ofSeconds(3)))
+                .verifyErrorMessage("down");
+        assertThat(failing.atMillis).hasSize(1);
+    }
+
+    @Test
+    void deadlineWithoutEndEndsNoRetries() {
+        Failing failing = new Failing();
+
+        failing.call(LONGEST_WAITS)
+                .contextWrite(RateLimitContext.deadline(Duration.ofSeconds(Long.MAX_VALUE), failing.time))
+                .onErrorComplete()
+                .subscribe();
+        failing.time.advanceTimeBy(ofSeconds(100));
+
+        assertThat(failing.atMillis).hasSize(4);
     }
 
     @Test

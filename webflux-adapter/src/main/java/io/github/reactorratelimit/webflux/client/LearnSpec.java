@@ -21,8 +21,15 @@ import java.util.Objects;
  * negative or past is ignored. Nobody is believed further ahead than {@link #maxPause}.
  *
  * <p><strong>Slowed</strong> means: if {@code r} calls are left for {@code t} seconds, each answer pauses the key for {@code t / r}
- * seconds, if the limiter's own rate is higher than that. Pauses of answers that come together add up. So on average one filter lets no more leave than the server
- * gives, and what is left lasts until there is more, or for {@code maxPause} if that is sooner.
+ * seconds, if the limiter's own rate is higher than that; a policy of {@code q} calls in {@code w} seconds counts as {@code w / q}. Pauses of answers that come
+ * together add up: to {@code t} at most, when there is more again, and for a policy to {@code maxPause}. So on average one filter lets no more
+ * leave than the server gives, and what is left lasts until there is more, as long as
+ *
+ * <ul>
+ *   <li>{@code t} and {@code w} are no longer than {@code maxPause}; what is longer counts as that, and so {@code r} or {@code q} calls leave in each {@code maxPause};
+ *   <li>the calls that are under way at once, which are not yet known to be too many, are worth no more than that; else as many leave once in {@code t} or
+ *       {@code maxPause}. Bound them by a burst, a rate or a {@code ConcurrencyLimit} of your own.
+ * </ul>
  *
  * <p><strong>One filter for each limiter.</strong> Only pauses that the same filter asks for add up. Two filters, or two instances with a limiter
  * in Redis, ask for theirs at the same time, and of those the longest holds: together they may use up to as many times what the server gives as

@@ -42,7 +42,7 @@ final class Learner {
             pause(key, word.pauseNanos());
         } else if (heeded.slowsDown() && isBelowOurs(word, permits)) {
             slowdowns.increment();
-            pause(key, pacer.pauseNanos(key, word.paceNanos(), word.paceForNanos()));
+            pause(key, pacer.pauseNanos(limiter.sharedKey(key), word.paceNanos(), word.paceForNanos()));
         }
     }
 

@@ -86,7 +86,7 @@ final class QuotaFields {
                 : policy.parameters().get("q");
         Object window = policy.parameters().get("w");
         if (quota instanceof Long calls && calls > 0 && window instanceof Long seconds && seconds > 0) {
-            quotas.add(new Quota(calls, seconds));
+            quotas.add(new Quota(calls, seconds, true));
         } else {
             malformed |= window != null || !(quota instanceof Long);
         }
@@ -121,7 +121,7 @@ final class QuotaFields {
     private void add(@Nullable Object remaining, @Nullable Object seconds) {
         if (remaining instanceof Long left && left >= 0 && (seconds == null || seconds instanceof Long)) {
             if (seconds instanceof Long until && until > 0) {
-                quotas.add(new Quota(left, until));
+                quotas.add(new Quota(left, until, false));
             }
             malformed |= seconds instanceof Long until && until < 0;
         } else {

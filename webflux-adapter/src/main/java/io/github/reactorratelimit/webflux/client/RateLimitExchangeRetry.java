@@ -5,6 +5,7 @@ import io.github.reactorratelimit.retry.RateLimitRetry;
 import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -19,6 +20,8 @@ import org.springframework.web.reactive.function.client.ExchangeFilterFunction;
 import org.springframework.web.reactive.function.client.ExchangeFunction;
 import org.springframework.web.reactive.function.client.WebClientRequestException;
 import org.springframework.web.reactive.function.client.WebClientResponseException;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 
 /**
@@ -44,7 +47,8 @@ import reactor.core.publisher.Mono;
  * written anew for each attempt.
  *
  * <p>In the end comes the last answer itself, with its status, as if there were no retries. Answers that are not passed on are released
- * before the wait, so that nobody holds a connection for it. The {@link RateLimitRetry} sees a refusal as a {@link
+ * before the wait, so that nobody holds a connection for it: a body is read to its end, but no more than 64 KiB of it and for no longer than a
+ * second, and no longer than the caller stays; what is longer is given up, and its connection closed. The {@link RateLimitRetry} sees a refusal as a {@link
  * WebClientResponseException} without a body, and can leave out more.
  *
  * <p>Register it before the filter that limits, as {@link RateLimitExchangeFilter#withRetry} does, so that each attempt asks the limiter.
@@ -78,14 +82,18 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
 
     @Override
     public Mono<ClientResponse> filter(ClientRequest request, ExchangeFunction next) {
-        return Mono.defer(() -> {
-            RateLimitRetry.Course course = retry.begin();
+        return Mono.deferContextual(context -> {
+            RateLimitRetry.Course course = retry.begin(context);
             AtomicReference<Subscription> latest = new AtomicReference<>();
+            Disposable.Swap refused = Disposables.swap();
             Mono<Attempt> attempt = Mono.defer(() -> next.exchange(request))
                     .doOnSubscribe(latest::set)
                     .map(answer -> new Attempt(answer, isRefusal(request, answer) ? refusal(request, answer) : null))
                     .onErrorResume(failure -> Mono.just(new Attempt(null, failure)));
-            return inTurn(attempt, course).doOnCancel(() -> cancel(latest.get()));
+            return inTurn(attempt, course, refused).doOnCancel(() -> {
+                cancel(latest.get());
+                refused.dispose();
+            });
         });
     }
 
@@ -96,9 +104,10 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
      * answer that is to be passed on. Nothing here cancels an attempt that has ended. But whoever leaves before he reads the answer cancels
      * the attempt that it came from, and so gives up its connection.
      */
-    private static Mono<ClientResponse> inTurn(Mono<Attempt> attempt, RateLimitRetry.Course course) {
+    private static Mono<ClientResponse> inTurn(
+            Mono<Attempt> attempt, RateLimitRetry.Course course, Disposable.Swap refused) {
         return attempt.expand(
-                        ended -> ended.untilNext(course)
+                        ended -> ended.untilNext(course, refused)
                                 .map(wait -> wait.then(attempt))
                                 .orElse(Mono.empty()),
                         1)
@@ -116,13 +125,17 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
     private record Attempt(
             @Nullable ClientResponse answer, @Nullable Throwable failure) {
 
-        /** Until the next attempt, which does not wait for a refusal that never ends; empty if this was the last one. */
-        Optional<Mono<Void>> untilNext(RateLimitRetry.Course course) {
+        /**
+         * Until the next attempt, which does not wait for the end of a refusal; empty if this was the last one.
+         *
+         * @param refused what is being read of a refusal: of one at a time
+         */
+        Optional<Mono<Void>> untilNext(RateLimitRetry.Course course, Disposable.Swap refused) {
             Optional<Mono<Void>> wait = failure == null
                     ? Optional.empty()
                     : course.afterFailure(failure).map(Mono::then);
             if (answer != null && wait.isPresent()) {
-                answer.releaseBody().subscribe(done -> {}, lost -> {});
+                refused.update(RefusedBody.release(answer));
             }
             return wait;
         }
@@ -170,18 +183,15 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
     }
 
     private static Optional<Duration> namedBy(Throwable failure) {
-        if (failure instanceof WebClientResponseException refused) {
-            HttpHeaders headers = refused.getHeaders();
-            String value = headers.getFirst(RetryAfter.FIELD);
-            return value == null ? Optional.empty() : named(value, headers.getFirst("Date"));
-        }
-        return Optional.empty();
+        return failure instanceof WebClientResponseException refused ? named(refused.getHeaders()) : Optional.empty();
     }
 
     /** Whatever a server writes, the refusal is what the caller is to see. */
-    private static Optional<Duration> named(String retryAfter, @Nullable String date) {
+    private static Optional<Duration> named(HttpHeaders headers) {
         try {
-            return RetryAfter.parse(retryAfter, date, Clock.systemUTC());
+            List<String> lines = headers.getOrEmpty(RetryAfter.FIELD);
+            return RetryAfter.of(lines, headers.getFirst("Date"), Clock.systemUTC())
+                    .time();
         } catch (RuntimeException malformed) {
             return Optional.empty();
         }

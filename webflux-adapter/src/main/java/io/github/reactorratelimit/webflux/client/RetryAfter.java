@@ -3,7 +3,10 @@ package io.github.reactorratelimit.webflux.client;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The field {@code Retry-After}: seconds, or a date. */
@@ -14,15 +17,37 @@ final class RetryAfter {
     /** Seconds that fit into an integer of a structured field; enough for anything that is meant. */
     private static final int MOST_DIGITS = 15;
 
+    /** Lines that are worth reading. */
+    private static final int MOST_LINES = 8;
+
     private RetryAfter() {}
 
     /**
-     * How long to wait; zero if the date has passed, empty if it is malformed.
+     * What several lines say, of which there should be one: the longest time of those that can be read, zero if it has passed.
      *
-     * @param value of the field
-     * @param date of the answer, by the clock that made the value too; of no effect if it is malformed
+     * @param time how long to wait; empty if nothing could be read
+     * @param malformed whether there was a line that could not be
      */
-    static Optional<Duration> parse(String value, @Nullable String date, Clock clock) {
+    record Named(Optional<Duration> time, boolean malformed) {}
+
+    /**
+     * What the lines of the field say.
+     *
+     * @param date of the answer, by the clock that made the values too; of no effect if it is malformed
+     */
+    static Named of(List<String> lines, @Nullable String date, Clock clock) {
+        Optional<Duration> longest = Optional.empty();
+        boolean malformed = lines.size() > MOST_LINES;
+        for (String line : lines.subList(0, Math.min(lines.size(), MOST_LINES))) {
+            Optional<Duration> time = parse(line, date, clock);
+            malformed |= time.isEmpty();
+            longest = Stream.concat(longest.stream(), time.stream()).max(Comparator.naturalOrder());
+        }
+        return new Named(longest, malformed);
+    }
+
+    /** How long to wait; zero if the date has passed, empty if it is malformed. */
+    private static Optional<Duration> parse(String value, @Nullable String date, Clock clock) {
         String text = value.trim();
         Optional<Duration> seconds = digits(text).map(Duration::ofSeconds);
         return seconds.isPresent() ? seconds : untilDate(text, date, clock);

@@ -12,7 +12,7 @@ import org.springframework.web.reactive.function.client.ClientResponse;
  *
  * @param pauseNanos how long nothing should be sent; 0 if it does not say so
  * @param paceNanos the time that what is left gives to each call; 0 if it does not say so
- * @param paceForNanos how long what is left has to last
+ * @param paceForNanos the most that answers which come together can add up to: what is left has to last no longer
  * @param malformed whether something was not understood
  */
 record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean malformed) {
@@ -30,10 +30,10 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
         Clock clock = heeded.clock();
 
         boolean refused = status == TOO_MANY_REQUESTS || status == SERVICE_UNAVAILABLE;
-        String named = heeded.heedsRetryAfter() && refused ? first(headers.header(RetryAfter.FIELD)) : null;
-        Optional<Duration> after = named == null ? Optional.empty() : RetryAfter.parse(named, date, clock);
+        List<String> lines = heeded.heedsRetryAfter() && refused ? headers.header(RetryAfter.FIELD) : List.of();
+        RetryAfter.Named named = RetryAfter.of(lines, date, clock);
         // A time that has passed says nothing about what is left.
-        Optional<Duration> retryAfter = after.filter(time -> !time.isZero());
+        Optional<Duration> retryAfter = named.time().filter(time -> !time.isZero());
 
         QuotaFields fields = new QuotaFields(headers::header, () -> RetryAfter.now(date, clock));
         if (heeded.heedsRateLimitFields()) {
@@ -42,14 +42,14 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
         if (heeded.heedsLegacyFields() && fields.quotas().isEmpty()) {
             fields.readLegacy();
         }
-        boolean malformed = fields.malformed() || (named != null && after.isEmpty());
+        boolean malformed = fields.malformed() || named.malformed();
         long longest = heeded.maxPause().toNanos();
         ServerWord word =
                 new ServerWord(retryAfter.map(time -> capped(time, longest)).orElse(0L), 0, 0, malformed);
         for (Quota quota : fields.quotas()) {
             long until = capped(Duration.ofSeconds(quota.seconds()), longest);
             word = quota.remaining() > 0
-                    ? word.pacedAtMost(quota.remaining(), until)
+                    ? word.pacedAtMost(quota.remaining(), until, quota.endless() ? longest : until)
                     : retryAfter.isPresent() ? word : word.pausedAtLeast(until);
         }
         return word;
@@ -60,9 +60,9 @@ record ServerWord(long pauseNanos, long paceNanos, long paceForNanos, boolean ma
     }
 
     /** Of several limits the one that gives least time to each call, rounded up. */
-    private ServerWord pacedAtMost(long calls, long nanos) {
+    private ServerWord pacedAtMost(long calls, long nanos, long mostNanos) {
         long each = -Math.floorDiv(-nanos, calls);
-        return each > paceNanos ? new ServerWord(pauseNanos, each, nanos, malformed) : this;
+        return each > paceNanos ? new ServerWord(pauseNanos, each, mostNanos, malformed) : this;
     }
 
     private static long capped(Duration time, long longestNanos) {

@@ -48,7 +48,8 @@ final class UntilRead {
         held.set(stake);
         if (left) {
             end(Stake.Ending.FAILED);
-            return Mono.empty();
+            // Nobody listens; an end without an answer would become an error on the way, and be logged.
+            return Mono.never();
         }
         return call.map(answer -> answered(stake, answer))
                 .doOnError(failure -> end(Stake.Ending.FAILED))
@@ -60,7 +61,7 @@ final class UntilRead {
             stake.answered(answer);
         } catch (RuntimeException refused) {
             // Nobody else will ever see the answer.
-            answer.releaseBody().subscribe(done -> {}, lost -> {});
+            RefusedBody.release(answer);
             throw refused;
         }
         return answer.mutate().body(body -> read(stake, body)).build();

@@ -98,6 +98,13 @@ class LearningTest {
                 row(429, 0, 1, "Retry-After", "3.5"),
                 row(429, 0, 1, "Retry-After", "3, 4"),
                 row(429, 0, 1, "Retry-After", "0x10"),
+                row(429, 30_000, 0, "Retry-After", "1", "Retry-After", "30"),
+                row(429, 30_000, 0, "Retry-After", "30", "Retry-After", "1"),
+                row(429, 30_000, 1, "Retry-After", "abc", "Retry-After", "30"),
+                row(429, 7_000, 0, "Retry-After", "3", "Retry-After", "Thu, 01 Jan 2026 00:00:07 GMT"),
+                row(429, 0, 1, "Retry-After", "abc", "Retry-After", "-1"),
+                row(429, 8_000, 0, retryAfters(8)),
+                row(429, 8_000, 1, retryAfters(9)),
                 row(429, 0, 1, "Retry-After", "\u0663"),
                 row(429, 0, 1, "Retry-After", TOO_LONG),
                 row(429, 5_000, 0, "Date", DATE, "Retry-After", "Sun, 06 Nov 1994 08:49:42 GMT"),
@@ -118,6 +125,13 @@ class LearningTest {
                 row(429, 0, 1, "Retry-After", LONG_AGO),
                 row(429, 0, 1, "Retry-After", FAR_AHEAD),
                 row(429, 0, 1, "Retry-After", "Wed, 31 Dec 1969 23:59:59 GMT"));
+    }
+
+    /** So many of them, each a second longer. */
+    private static String[] retryAfters(int count) {
+        return IntStream.range(0, 2 * count)
+                .mapToObj(i -> i % 2 == 0 ? "Retry-After" : "" + (i / 2 + 1))
+                .toArray(String[]::new);
     }
 
     /** A field in so many lines. */

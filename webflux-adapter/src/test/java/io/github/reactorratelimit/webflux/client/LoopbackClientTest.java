@@ -78,6 +78,14 @@ class LoopbackClientTest {
                         boolean refused = refusalsLeft.getAndDecrement() > 0;
                         return response.status(refused ? 429 : 200).sendString(Mono.just(refused ? "no" : "yes"));
                     })
+                    .get("/endless", (request, response) -> {
+                        boolean refused = requests.incrementAndGet() == 1;
+                        Flux<String> pieces = refused ? Flux.just("no").concatWith(stream.asFlux()) : Flux.just("yes");
+                        return response.status(refused ? 503 : 200)
+                                .send(
+                                        pieces.map(text -> Unpooled.copiedBuffer(text, StandardCharsets.US_ASCII)),
+                                        piece -> true);
+                    })
                     .get("/silent", (request, response) -> {
                         requests.incrementAndGet();
                         return Mono.never();
@@ -392,6 +400,23 @@ class LoopbackClientTest {
 
         assertThat(requests).hasValue(4);
         assertThat(Rules.left(limiter, key)).isEqualTo(996);
+    }
+
+    @Test
+    void refusalThatDoesNotEndLeavesConnectionAndPermitToTheRetry() {
+        RateLimiter limiter = one();
+        RateLimitRetry brisk = RateLimitRetry.atMost(1).withBackoff(ofNanos(1), ofNanos(1));
+        WebClient client = client(RateLimitExchangeFilter.of(limiter).withRetry(brisk));
+
+        assertThat(client.get()
+                        .uri("/endless")
+                        .retrieve()
+                        .bodyToMono(String.class)
+                        .block(PATIENCE))
+                .isEqualTo("yes");
+
+        awaitFree(limiter);
+        Eventually.until("nobody reads the refusal", () -> stream.currentSubscriberCount() == 0);
     }
 
     @Test

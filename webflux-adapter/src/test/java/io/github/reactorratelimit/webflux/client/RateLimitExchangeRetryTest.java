@@ -10,6 +10,7 @@ import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
@@ -167,12 +168,40 @@ class RateLimitExchangeRetryTest {
     }
 
     @Test
+    void ofSeveralTimesTheLatestIsWaitedFor() {
+        FakeServer server = new FakeServer(number ->
+                Mono.just(number == 0 ? answer(429, "Retry-After", "1", "Retry-After", "5") : answer(200)));
+
+        last(RateLimitExchangeRetry.of(BRISK), GET, server);
+
+        assertThat(server.arrivalsMillis()).containsExactly(0L, 5_000L);
+    }
+
+    @Test
     void timeTooFarAwayIsNotWaitedFor() {
         FakeServer server = FakeServer.saying(answer(429, "Retry-After", "1000000"));
 
         ClientResponse last = last(RateLimitExchangeFilter.of(plenty()).withRetry(BRISK), GET, server);
 
         assertThat(last.statusCode().value()).isEqualTo(429);
+        assertThat(server.arrivalsMillis()).hasSize(1);
+    }
+
+    @Test
+    void timeBeyondTheDeadlineOfTheCallIsNotWaitedForAndTheAnswerComesAtOnce() {
+        RetryBudget budget = RetryBudget.ofShare(1).withAtLeastPerSecond(0);
+        FakeServer server = FakeServer.saying(answer(429, "Retry-After", "30"));
+        AtomicReference<ClientResponse> last = new AtomicReference<>();
+
+        RateLimitExchangeFilter.of(plenty())
+                .withRetry(BRISK.withBudget(budget))
+                .filter(GET, server)
+                .contextWrite(RateLimitContext.deadline(ofSeconds(29)))
+                .subscribe(last::set);
+
+        assertThat(last.get().statusCode().value()).isEqualTo(429);
+        assertThat(budget.kept()).isEqualTo(1);
+        time.advanceTimeBy(ofMinutes(1));
         assertThat(server.arrivalsMillis()).hasSize(1);
     }
 
@@ -309,10 +338,11 @@ class RateLimitExchangeRetryTest {
                 .subscribe();
 
         call.dispose();
+        long scheduledBefore = time.getScheduledTaskCount();
         time.advanceTimeBy(ofMinutes(1));
 
         assertThat(server.arrivalsMillis()).hasSize(1);
-        assertThat(time.getScheduledTaskCount()).isLessThanOrEqualTo(1);
+        assertThat(time.getScheduledTaskCount()).isEqualTo(scheduledBefore);
     }
 
     @Test

@@ -14,6 +14,8 @@ import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.Rules;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.test.publisher.TestPublisher;
 
 /** A caller that leaves at the moment when its turn comes: nothing of what its call had is lost, or comes back twice. */
 class UntilReadRaceTest {
@@ -63,6 +66,25 @@ class UntilReadRaceTest {
                 .onErrorReturn(RateLimitExceededException.class, false)
                 .blockOptional(PATIENCE)
                 .orElseThrow();
+    }
+
+    /** As {@code WebClient} does, which makes an error of an exchange without an answer. */
+    @Test
+    void callerThatLeftBeforeItsTurnIsToldNothing() {
+        RateLimiter limiter = RateLimiter.of(ConcurrencyLimit.of(1));
+        Lease lease = limiter.acquireLease(KEY, 1, PATIENCE).block(PATIENCE);
+        TestPublisher<Lease> late = TestPublisher.createNoncompliant(TestPublisher.Violation.CLEANUP_ON_TERMINATE);
+        List<String> told = new ArrayList<>();
+        Reader caller = new Reader();
+        UntilRead.of(late.mono(), LeaseStake::new, Mono.just(answer(200)))
+                .doOnEach(signal -> told.add(signal.toString()))
+                .subscribe(caller);
+
+        caller.cancel();
+        late.next(lease);
+
+        assertThat(told).isEmpty();
+        assertThat(isFree(limiter)).isTrue();
     }
 
     @Test
