@@ -235,8 +235,7 @@ public final class RateLimitRetry extends Retry {
         }
 
         private boolean isTooLate(Duration wait) {
-            return deadlineNanos != Long.MAX_VALUE
-                    && wait.toNanos() > deadlineNanos - timer.now(TimeUnit.NANOSECONDS);
+            return deadlineNanos != Long.MAX_VALUE && wait.toNanos() > deadlineNanos - timer.now(TimeUnit.NANOSECONDS);
         }
     }
 }

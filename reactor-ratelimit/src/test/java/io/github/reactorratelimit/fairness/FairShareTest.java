@@ -478,7 +478,9 @@ class FairShareTest {
             assertThat(wrong.tryAcquireNow("a", 1)).isFalse();
             assertThatThrownBy(() -> wrong.tryAcquire("a").block()).isInstanceOf(IllegalArgumentException.class);
         }
-        assertThat(world.limiter.tryAcquireNow(World.KEY, 1)).as("nothing was taken").isTrue();
+        assertThat(world.limiter.tryAcquireNow(World.KEY, 1))
+                .as("nothing was taken")
+                .isTrue();
         assertThat(weightless.limiter.peek(World.KEY).block().remaining()).isEqualTo(9);
     }
 

@@ -149,7 +149,9 @@ class RateLimitRetryTest {
 
         assertThat(errors).containsExactly(failing.failure);
         assertThat(failing.atMillis).containsExactly(0L, 100L, 300L);
-        assertThat(budget.kept()).as("of the retry that was not made nothing is taken").isEqualTo(8);
+        assertThat(budget.kept())
+                .as("of the retry that was not made nothing is taken")
+                .isEqualTo(8);
     }
 
     @Test

@@ -169,8 +169,8 @@ class RateLimitExchangeRetryTest {
 
     @Test
     void ofSeveralTimesTheLatestIsWaitedFor() {
-        FakeServer server = new FakeServer(number ->
-                Mono.just(number == 0 ? answer(429, "Retry-After", "1", "Retry-After", "5") : answer(200)));
+        FakeServer server = new FakeServer(
+                number -> Mono.just(number == 0 ? answer(429, "Retry-After", "1", "Retry-After", "5") : answer(200)));
 
         last(RateLimitExchangeRetry.of(BRISK), GET, server);
 

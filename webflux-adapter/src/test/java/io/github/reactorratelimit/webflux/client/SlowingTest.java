@@ -40,8 +40,8 @@ class SlowingTest {
 
     /** How many arrive in 300 seconds, in which the server gives 300. */
     private int arrivals(int perSecond) {
-        FakeServer server = new FakeServer(
-                number -> Mono.delay(ofSeconds(2)).thenReturn(answer(200, "RateLimit-Policy", POLICY)));
+        FakeServer server =
+                new FakeServer(number -> Mono.delay(ofSeconds(2)).thenReturn(answer(200, "RateLimit-Policy", POLICY)));
         RateLimitExchangeFilter filter = RateLimitExchangeFilter.of(
                 RateLimiter.of(LeakyBucket.perSecond(perSecond).withQueue(10_000)));
         Flux.range(0, 3_000)
@@ -66,9 +66,10 @@ class SlowingTest {
 
     @Test
     void tenantsOfAFairShareAreSlowedTogether() {
-        FakeServer server = new FakeServer(
-                number -> Mono.delay(ofSeconds(2)).thenReturn(answer(200, "RateLimit-Policy", POLICY)));
-        FairShare share = FairShare.over(RateLimiter.of(TokenBucket.perSecond(50).withBurst(5)), "api")
+        FakeServer server =
+                new FakeServer(number -> Mono.delay(ofSeconds(2)).thenReturn(answer(200, "RateLimit-Policy", POLICY)));
+        FairShare share = FairShare.over(
+                        RateLimiter.of(TokenBucket.perSecond(50).withBurst(5)), "api")
                 .build();
         RateLimitExchangeFilter filter = RateLimitExchangeFilter.of(
                 share.limiter(FairShareBuilder.DEFAULT_CLASS), spec -> spec.keyFromAttribute("tenant"));

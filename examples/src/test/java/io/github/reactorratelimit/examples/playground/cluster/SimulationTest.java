@@ -10,6 +10,7 @@ import io.github.reactorratelimit.examples.playground.cluster.Frame.Course;
 import io.github.reactorratelimit.examples.playground.cluster.Settings.Asking;
 import io.github.reactorratelimit.examples.playground.cluster.Settings.Failure;
 import io.github.reactorratelimit.examples.playground.cluster.Simulation.Deed;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,9 +23,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.reactivestreams.Subscription;
 import reactor.core.Disposable;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** With a real Redis, and so in real time: waits for what must happen, and checks what may never. */
 class SimulationTest {
@@ -255,6 +259,30 @@ class SimulationTest {
         redis(Deed.START);
 
         assertThat(RedisProcesses.running()).hasSize(1);
+    }
+
+    @Test
+    void aPageThatTakesNoFramesIsGivenUp() {
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        simulation = new Simulation(Settings.of(ClusterApiTest.settings(Map.of())), time);
+        List<String> signals = new CopyOnWriteArrayList<>();
+        BaseSubscriber<Frame> still = new BaseSubscriber<>() {
+            @Override
+            protected void hookOnSubscribe(Subscription subscription) {}
+
+            @Override
+            protected void hookOnComplete() {
+                signals.add("complete");
+            }
+        };
+        page = still;
+        simulation.frames().subscribe(still);
+
+        time.advanceTimeBy(Duration.ofSeconds(59));
+        assertThat(signals).isEmpty();
+        time.advanceTimeBy(Duration.ofSeconds(2));
+
+        assertThat(signals).containsExactly("complete");
     }
 
     @Test
