@@ -14,6 +14,8 @@ import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -23,6 +25,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
@@ -37,6 +40,12 @@ final class RedisConnector {
 
     /** Of a URI that says nothing else; Lettuce's own is a minute. */
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+    /** However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be degraded. */
+    static final Duration RECONNECT_AT_LEAST_EVERY = Duration.ofSeconds(1);
+
+    private static final Duration RECONNECT_AT_MOST_EVERY = Duration.ofMillis(1);
+    private static final long FIRST_RECONNECT_MILLIS = 10;
 
     /** A failover is noticed by its errors; this is how often they may cause a refresh. */
     private static final Duration REFRESH_AT_MOST_EVERY = Duration.ofSeconds(1);
@@ -82,10 +91,11 @@ final class RedisConnector {
     /** Connects anew on each subscription. */
     static Mono<RedisLink> connect(RedisURI uri) {
         return Mono.defer(() -> {
-            RedisClient client = RedisClient.create(uri);
+            ClientResources resources = resources();
+            RedisClient client = RedisClient.create(resources, uri);
             client.setOptions(options(ClientOptions.builder()).build());
             return open(
-                    client,
+                    shutdown(client, resources),
                     List.of(uri),
                     MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8, uri))
                             .flatMap(connection -> MonoOnce.ofStage(
@@ -100,10 +110,11 @@ final class RedisConnector {
             throw new IllegalArgumentException("uris must name at least one node of the Cluster");
         }
         return Mono.defer(() -> {
-            RedisClusterClient client = RedisClusterClient.create(uris);
+            ClientResources resources = resources();
+            RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(clusterOptions());
             return open(
-                    client,
+                    shutdown(client, resources),
                     uris,
                     MonoOnce.ofStage(client::refreshPartitionsAsync)
                             .then(MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8)))
@@ -156,11 +167,30 @@ final class RedisConnector {
         }
     }
 
-    /** On a thread that may run the user's code; what was opened in vain is closed. */
-    private static Mono<RedisLink> open(AbstractRedisClient client, List<RedisURI> uris, Mono<RedisLink> connecting) {
-        Mono<Void> shutdown = Mono.<Void>fromCompletionStage(
+    /** To be shut down with their client, which does so only with those that it made itself. */
+    static ClientResources resources() {
+        return ClientResources.builder()
+                .reconnectDelay(Delay.equalJitter(
+                        RECONNECT_AT_MOST_EVERY,
+                        RECONNECT_AT_LEAST_EVERY,
+                        FIRST_RECONNECT_MILLIS,
+                        TimeUnit.MILLISECONDS))
+                .build();
+    }
+
+    private static Mono<Void> shutdown(AbstractRedisClient client, ClientResources resources) {
+        Mono<Void> ofClient = Mono.<Void>fromCompletionStage(
                         () -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
                 .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
+        Mono<Void> ofResources = Mono.<Void>create(ended -> resources
+                        .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)
+                        .addListener(end -> ended.success()))
+                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
+        return Flux.concatDelayError(ofClient, ofResources).then();
+    }
+
+    /** On a thread that may run the user's code; what was opened in vain is closed. */
+    private static Mono<RedisLink> open(Mono<Void> shutdown, List<RedisURI> uris, Mono<RedisLink> connecting) {
         Mono<RedisLink> opened = connecting
                 .map(link -> link.closedBy(shutdown))
                 .onErrorResume(error ->

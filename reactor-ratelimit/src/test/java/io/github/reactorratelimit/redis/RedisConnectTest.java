@@ -13,11 +13,16 @@ import io.github.reactorratelimit.redis.server.Sentinels;
 import io.github.reactorratelimit.redis.server.Standalone;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.resource.Delay;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,6 +83,41 @@ class RedisConnectTest {
         assertThatSharedLimitAndSignalsWork(RedisStore.connectCluster(
                 "redis://" + addressOf(cluster.uris().get(0)),
                 "redis://" + addressOf(cluster.uris().get(1))));
+    }
+
+    @Test
+    void howeverLongRedisWasAwayItIsTriedAgainWithinASecond(Standalone redis) {
+        RedisLink link = RedisConnector.connect(redis.uri()).block(PATIENCE);
+
+        Delay delay = link.connection().getResources().reconnectDelay();
+
+        assertThat(IntStream.of(1, 2, 5, 10, 20, 60, 1_000).mapToObj(delay::createDelay))
+                .allMatch(wait -> wait.compareTo(RedisConnector.RECONNECT_AT_LEAST_EVERY) <= 0)
+                .noneMatch(Duration::isZero);
+        link.close().block(PATIENCE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void noThreadOfItsOwnIsLeftWhenItIsClosed(boolean clustered, Standalone redis, Cluster cluster) {
+        Set<Thread> before = lettuceThreads();
+        RedisLink link = (clustered
+                        ? RedisConnector.connectCluster(cluster.uris())
+                        : RedisConnector.connect(redis.uri()))
+                .block(PATIENCE);
+        Set<Thread> own = lettuceThreads();
+        own.removeAll(before);
+        assertThat(own).isNotEmpty();
+
+        link.close().block(PATIENCE);
+
+        Await.until("the threads have ended", () -> own.stream().noneMatch(Thread::isAlive));
+    }
+
+    private static Set<Thread> lettuceThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("lettuce-"))
+                .collect(Collectors.toCollection(HashSet::new));
     }
 
     @Test
