@@ -39,8 +39,24 @@ class WideHandlerBypassTest {
 
     /** What may stand where the path has a slash. */
     private static final List<String> SEPARATORS = List.of(
-            "/", "//", "%2F", "%2f", "%2F%2F", "/%2F", "%2F/", "%252F", "%5C", "%5c", "/./", "/%2e/", "%2F.%2F", "%2F%2E%2F", ";a=1/",
-            ";a=1%2F", ";/", ";a=%2F/");
+            "/",
+            "//",
+            "%2F",
+            "%2f",
+            "%2F%2F",
+            "/%2F",
+            "%2F/",
+            "%252F",
+            "%5C",
+            "%5c",
+            "/./",
+            "/%2e/",
+            "%2F.%2F",
+            "%2F%2E%2F",
+            ";a=1/",
+            ";a=1%2F",
+            ";/",
+            ";a=%2F/");
 
     private static final List<String> DETOURS = List.of(
             "/x/../downloads/big.bin",
@@ -123,9 +139,10 @@ class WideHandlerBypassTest {
         return TestServer.start(context -> {
             switch (application) {
                 case RESOURCE_HANDLER -> context.registerBean(StaticFiles.class, () -> new StaticFiles(files));
-                case RESOURCES_OF_A_ROUTER -> context.registerBean(
-                        RouterFunction.class,
-                        () -> RouterFunctions.resources("/**", new FileSystemResource(files + "/")));
+                case RESOURCES_OF_A_ROUTER ->
+                    context.registerBean(
+                            RouterFunction.class,
+                            () -> RouterFunctions.resources("/**", new FileSystemResource(files + "/")));
                 case CONTROLLER_OF_THE_REST -> context.registerBean(FileServer.class, () -> new FileServer(files));
             }
             if (limited) {
@@ -168,8 +185,9 @@ class WideHandlerBypassTest {
                 fetching.put(application, fetching(server, attempts()));
             }
         }
-        assertThat(fetching).allSatisfy((application, attempts) -> assertThat(attempts)
-                .contains("/downloads/big.bin", "/downloads%2Fbig.bin", "/%2Fdownloads/big.bin"));
+        assertThat(fetching)
+                .allSatisfy((application, attempts) -> assertThat(attempts)
+                        .contains("/downloads/big.bin", "/downloads%2Fbig.bin", "/%2Fdownloads/big.bin"));
         assertThat(fetching.get(Application.CONTROLLER_OF_THE_REST))
                 .contains("/downloads%5Cbig.bin", "/x%2F..%2Fdownloads%2Fbig.bin", "//downloads%2F%2F..%2Fbig.bin");
     }
