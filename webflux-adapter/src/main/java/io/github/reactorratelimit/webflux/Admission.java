@@ -73,23 +73,27 @@ final class Admission {
         return exchange.getAttributes().putIfAbsent(ENDS_IN_FILTER, true) == null;
     }
 
-    /** Whether what the request holds goes back when its response has been sent. */
-    static boolean endsInFilter(ServerWebExchange exchange) {
-        return exchange.getAttributes().containsKey(ENDS_IN_FILTER);
-    }
-
-    static Mono<Void> endInFilter(ServerWebExchange exchange) {
-        return Mono.defer(() -> {
-            exchange.getAttributes().remove(ENDS_IN_FILTER);
-            return end(exchange);
-        });
+    /**
+     * A handler has done its work before its response is sent, and others may send another one; only a filter knows when that has ended.
+     *
+     * @throws IllegalStateException if one of these rules holds permits until then, and no filter waits for it
+     */
+    static void requireFilterForConcurrency(ServerWebExchange exchange, List<RateLimitRule> rules) {
+        if (!exchange.getAttributes().containsKey(ENDS_IN_FILTER)
+                && rules.stream().anyMatch(RateLimitRule::isConcurrency)) {
+            throw new IllegalStateException("a rule with a ConcurrencyLimit needs a RateLimitWebFilter of the same"
+                    + " engine in the application: it gives the permits back when the response has been sent");
+        }
     }
 
     /** The request has ended: what it held while it ran goes back. */
-    static Mono<Void> end(ServerWebExchange exchange) {
-        return Mono.defer(() -> exchange.getAttribute(ATTRIBUTE) instanceof Admission admission
-                ? giveBack(admission.takeOut(grant -> grant.lease() != null))
-                : Mono.empty());
+    static Mono<Void> endInFilter(ServerWebExchange exchange) {
+        return Mono.defer(() -> {
+            exchange.getAttributes().remove(ENDS_IN_FILTER);
+            return exchange.getAttribute(ATTRIBUTE) instanceof Admission admission
+                    ? giveBack(admission.takeOut(grant -> grant.lease() != null))
+                    : Mono.empty();
+        });
     }
 
     /** What is held now. */

@@ -37,6 +37,15 @@ final class ConnectionThread {
         return exchange == null || !REACTOR_NETTY ? answer : new MonoStay<>(answer, () -> of(exchange));
     }
 
+    /**
+     * The same for what may come when the response has been sent: the request then no longer knows its event loop.
+     *
+     * @param begun the event loop of the request when it began; null if nobody knew it then
+     */
+    static <T> Mono<T> stay(@Nullable CallerThread begun, Mono<T> answer) {
+        return begun == null ? answer : new MonoStay<>(answer, () -> begun.isCurrent() ? begun : null);
+    }
+
     /** The event loop of the request; null if the caller is not there, or the request comes from another server. */
     static @Nullable CallerThread of(ServerWebExchange exchange) {
         return REACTOR_NETTY ? ReactorNetty.threadOf(exchange.getRequest()) : null;

@@ -18,7 +18,7 @@ import reactor.util.context.ContextView;
 
 /**
  * Observes decisions: begins when they are asked for, below the observation of the request, and ends with the answer, before anything
- * else is done with the request. Where nobody watches, a decision is left as it is.
+ * else is done with the request. Where nobody watches, or this observation is turned off, a decision is left as it is.
  *
  * @param convention null for the default one
  */
@@ -49,6 +49,9 @@ record DecisionObserver(
         }
         return Mono.deferContextual(around -> {
             Watched watched = begin(rules, exchange, around);
+            if (watched.observation.isNoop()) {
+                return decision;
+            }
             return decision.doOnNext(answer -> watched.end(denial.apply(answer)))
                     .doOnError(watched::fail)
                     .doOnTerminate(watched::end)

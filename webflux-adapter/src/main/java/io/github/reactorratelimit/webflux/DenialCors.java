@@ -6,7 +6,6 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.web.cors.CorsConfiguration;
 import org.springframework.web.cors.reactive.CorsConfigurationSource;
 import org.springframework.web.cors.reactive.CorsProcessor;
-import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.cors.reactive.DefaultCorsProcessor;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.server.ServerWebExchange;
@@ -57,7 +56,7 @@ public interface DenialCors {
     }
 
     private static boolean isOpen(ServerWebExchange exchange) {
-        return CorsUtils.isCorsRequest(exchange.getRequest())
+        return CrossOrigin.isCrossOrigin(exchange.getRequest())
                 && exchange.getResponse().getHeaders().getFirst(HttpHeaders.ACCESS_CONTROL_ALLOW_ORIGIN) == null;
     }
 }

@@ -2,7 +2,6 @@ package io.github.reactorratelimit.webflux;
 
 import java.util.List;
 import org.springframework.http.server.reactive.ServerHttpResponse;
-import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
@@ -14,7 +13,7 @@ record DenialWriter(ResponseFields fields, DenialCors cors, RateLimitDeniedHandl
             if (isCommitted(exchange)) {
                 return Mono.empty();
             }
-            return CorsUtils.isCorsRequest(exchange.getRequest())
+            return CrossOrigin.isCrossOrigin(exchange.getRequest())
                     ? cors.write(exchange).then(Mono.defer(() -> answer(exchange, denial, before)))
                     : answer(exchange, denial, before);
         });

@@ -8,7 +8,7 @@ import java.util.Objects;
  * @param standard whether {@code RateLimit} and {@code RateLimit-Policy} are sent
  * @param legacy whether and how the {@code X-RateLimit-} fields are sent
  * @param retryAfterJitter the part of the time by which {@code Retry-After} may be later than necessary, at random, so that clients that
- *     were denied together do not come back together; between 0 and 1
+ *     were denied together do not come back together; between 0 and 1. In whole seconds, and at least one unless it is 0
  */
 public record HeaderOptions(boolean standard, Legacy legacy, double retryAfterJitter) {
 
@@ -29,7 +29,7 @@ public record HeaderOptions(boolean standard, Legacy legacy, double retryAfterJi
         }
     }
 
-    /** The standard fields only, and a {@code Retry-After} that is up to a tenth later than necessary. */
+    /** The standard fields only, and a {@code Retry-After} that is up to a tenth, at least up to a second later than necessary. */
     public static HeaderOptions defaults() {
         return new HeaderOptions(true, Legacy.OFF, 0.1);
     }

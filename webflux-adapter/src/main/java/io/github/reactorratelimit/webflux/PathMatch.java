@@ -1,17 +1,23 @@
 package io.github.reactorratelimit.webflux;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.springframework.http.server.PathContainer;
 import org.springframework.http.server.PathContainer.PathSegment;
+import org.springframework.util.StringUtils;
+import org.springframework.web.util.UriUtils;
 import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Matches paths at least as widely as the application's handler mappings do. They compare segments decoded and without matrix parameters,
- * and so does this. Filters that come later may drop slashes, and servers in front may resolve dot segments; so a path that has superfluous
- * ones is tried without them too. It may count a request that no handler answers; it never misses one that a handler does.
+ * Matches paths at least as widely as the application's handlers do. Its mappings compare segments decoded and without matrix parameters, and
+ * so does this. Other filters, servers, and handlers of many paths such as those of static files may read a path otherwise: drop slashes
+ * and dots, take an encoded slash or backslash for a slash, leave matrix parameters where they are. So a path of that kind is tried
+ * in these readings too. How one with {@code ..} is resolved depends on the order of all that, and no honest client sends it: it matches
+ * every pattern. Requests may be counted that no handler of the rule would answer; none is missed that one does.
  */
 final class PathMatch {
 
@@ -27,7 +33,9 @@ final class PathMatch {
         if (patterns.isEmpty() || matchesAsItIs(path)) {
             return true;
         }
-        return !isPlain(path) && matchesAsItIs(plain(path));
+        return !isPlain(path)
+                && (matchesReadAs(pieces(path, PathSegment::valueToMatch))
+                        || matchesReadAs(pieces(path, PathMatch::withParameters)));
     }
 
     private boolean matchesAsItIs(PathContainer path) {
@@ -39,13 +47,24 @@ final class PathMatch {
         return false;
     }
 
-    /** Separators and segments take turns, the last is a segment, and none of the segments is empty or a dot segment. */
+    private boolean matchesReadAs(List<String> pieces) {
+        if (pieces.contains("..")) {
+            return true;
+        }
+        StringBuilder path = new StringBuilder("/");
+        for (String piece : pieces) {
+            path.append(path.length() > 1 ? "/" : "").append(UriUtils.encode(piece, UTF_8));
+        }
+        return matchesAsItIs(PathContainer.parsePath(path.toString()));
+    }
+
+    /** Separators and segments take turns, the last is a segment, and nobody reads any of the segments otherwise. */
     private static boolean isPlain(PathContainer path) {
         List<PathContainer.Element> elements = path.elements();
         for (int i = 0; i < elements.size(); i++) {
             boolean segmentExpected = i % 2 == 1;
             if (elements.get(i) instanceof PathSegment segment
-                    ? !segmentExpected || isSuperfluous(segment)
+                    ? !segmentExpected || !isPlain(segment)
                     : segmentExpected) {
                 return false;
             }
@@ -53,24 +72,32 @@ final class PathMatch {
         return elements.size() % 2 == 0;
     }
 
-    private static boolean isSuperfluous(PathSegment segment) {
+    private static boolean isPlain(PathSegment segment) {
         String value = segment.valueToMatch();
-        return value.isEmpty() || value.equals(".") || value.equals("..");
+        return !value.isEmpty()
+                && !value.equals(".")
+                && !value.equals("..")
+                && value.indexOf('/') < 0
+                && value.indexOf('\\') < 0
+                && segment.parameters().isEmpty();
     }
 
-    private static PathContainer plain(PathContainer path) {
-        Deque<PathSegment> kept = new ArrayDeque<>();
+    private static String withParameters(PathSegment segment) {
+        return UriUtils.decode(segment.value(), UTF_8);
+    }
+
+    /** What lies between slashes of any kind, but for what is empty or a dot. */
+    private static List<String> pieces(PathContainer path, Function<PathSegment, String> reading) {
+        List<String> pieces = new ArrayList<>();
         for (PathContainer.Element element : path.elements()) {
             if (element instanceof PathSegment segment) {
-                if (!isSuperfluous(segment)) {
-                    kept.addLast(segment);
-                } else if (segment.valueToMatch().equals("..")) {
-                    kept.pollLast();
+                for (String piece : StringUtils.tokenizeToStringArray(reading.apply(segment), "/\\", false, true)) {
+                    if (!piece.equals(".")) {
+                        pieces.add(piece);
+                    }
                 }
             }
         }
-        StringBuilder plain = new StringBuilder();
-        kept.forEach(segment -> plain.append('/').append(segment.value()));
-        return PathContainer.parsePath(plain.isEmpty() ? "/" : plain.toString());
+        return pieces;
     }
 }

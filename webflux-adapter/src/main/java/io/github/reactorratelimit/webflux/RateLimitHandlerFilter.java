@@ -25,8 +25,9 @@ import reactor.core.publisher.Mono;
  *         .build();
  * }</pre>
  *
- * <p>A rule that the web filter has applied to the request already does not count it twice. Permits of a {@code ConcurrencyLimit} go back
- * when the response has been sent.
+ * <p>A rule that the web filter has applied to the request already does not count it twice. A rule with a
+ * {@code ConcurrencyLimit} needs the web filter of the same engine, which gives the permits back when the response has been sent; without it
+ * a request is an {@link IllegalStateException}.
  */
 public final class RateLimitHandlerFilter implements HandlerFilterFunction<ServerResponse, ServerResponse> {
 
@@ -50,24 +51,13 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
     @Override
     public Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> next) {
         ServerWebExchange exchange = request.exchange();
+        Admission.requireFilterForConcurrency(exchange, rules);
         return engine.admit(
                 exchange,
                 rules,
                 verdict -> verdict.passes()
-                        ? handle(request, next)
+                        ? next.handle(request)
                         : Mono.just(new Denied(Objects.requireNonNull(verdict.denial()), verdict.answer())));
-    }
-
-    private Mono<ServerResponse> handle(ServerRequest request, HandlerFunction<ServerResponse> next) {
-        Mono<ServerResponse> handled = Mono.defer(() -> next.handle(request));
-        if (rules.stream().noneMatch(RateLimitRule::isConcurrency)) {
-            return handled;
-        }
-        Mono<Void> end = Admission.end(request.exchange());
-        return handled.<ServerResponse>map(Releasing::new)
-                .switchIfEmpty(end.then(Mono.empty()))
-                .onErrorResume(error -> end.then(Mono.error(error)))
-                .doOnCancel(end::subscribe);
     }
 
     /** The answer to a denied request. */
@@ -91,35 +81,6 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
         @Override
         public Mono<Void> writeTo(ServerWebExchange exchange, Context context) {
             return answer;
-        }
-    }
-
-    /** A response after which nothing is held any more. */
-    private record Releasing(ServerResponse response) implements ServerResponse {
-
-        @Override
-        public HttpStatusCode statusCode() {
-            return response.statusCode();
-        }
-
-        @Override
-        public HttpHeaders headers() {
-            return response.headers();
-        }
-
-        @Override
-        public MultiValueMap<String, ResponseCookie> cookies() {
-            return response.cookies();
-        }
-
-        @Override
-        public Mono<Void> writeTo(ServerWebExchange exchange, Context context) {
-            return Mono.usingWhen(
-                    Mono.just(exchange),
-                    held -> response.writeTo(held, context),
-                    Admission::end,
-                    (held, error) -> Admission.end(held),
-                    Admission::end);
         }
     }
 }

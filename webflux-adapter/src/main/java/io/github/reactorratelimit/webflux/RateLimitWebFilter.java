@@ -71,13 +71,12 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     /** Only the outermost filter releases: a request that is tried again behind it still holds what that one took. */
     private static Mono<Void> releasingAtTheEnd(ServerWebExchange exchange, Mono<Void> guarded) {
-        return Mono.defer(() -> Admission.beginInFilter(exchange)
-                ? Mono.usingWhen(
-                        Mono.just(exchange),
-                        held -> guarded,
-                        Admission::endInFilter,
-                        (held, error) -> Admission.endInFilter(held),
-                        Admission::endInFilter)
-                : guarded);
+        return Mono.defer(() -> {
+            if (!Admission.beginInFilter(exchange)) {
+                return guarded;
+            }
+            Mono<Void> end = ConnectionThread.stay(ConnectionThread.of(exchange), Admission.endInFilter(exchange));
+            return Mono.usingWhen(Mono.just(exchange), held -> guarded, held -> end, (held, error) -> end, held -> end);
+        });
     }
 }

@@ -56,7 +56,7 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     @Override
     public Mono<HandlerResult> handle(ServerWebExchange exchange, Object handler) {
         List<RateLimitRule> asked = rulesOf((HandlerMethod) handler).orElseThrow();
-        requireFilterForConcurrency(exchange, asked);
+        Admission.requireFilterForConcurrency(exchange, asked);
         return engine.admit(
                 exchange,
                 asked,
@@ -94,13 +94,5 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     private static @Nullable RateLimited annotationOf(HandlerMethod handler) {
         RateLimited own = handler.getMethodAnnotation(RateLimited.class);
         return own == null ? AnnotatedElementUtils.findMergedAnnotation(handler.getBeanType(), RateLimited.class) : own;
-    }
-
-    /** A handler's work ends before its response is sent; only the filter knows when that has ended. */
-    private static void requireFilterForConcurrency(ServerWebExchange exchange, List<RateLimitRule> asked) {
-        if (!Admission.endsInFilter(exchange) && asked.stream().anyMatch(RateLimitRule::isConcurrency)) {
-            throw new IllegalStateException("a rule with a ConcurrencyLimit needs a RateLimitWebFilter of the same"
-                    + " engine in the application: it gives the permits back when the response has been sent");
-        }
     }
 }

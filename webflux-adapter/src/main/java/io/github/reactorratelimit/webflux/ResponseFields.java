@@ -22,7 +22,7 @@ import org.springframework.http.server.reactive.ServerHttpResponse;
  */
 final class ResponseFields {
 
-    private static final Duration SOONEST = Duration.ofSeconds(1);
+    private static final long SOONEST_SECONDS = 1;
     private static final String LEGACY_LIMIT = "X-RateLimit-Limit";
     private static final String LEGACY_REMAINING = "X-RateLimit-Remaining";
     private static final String LEGACY_RESET = "X-RateLimit-Reset";
@@ -140,10 +140,11 @@ final class ResponseFields {
                         Duration.between(Instant.EPOCH, clock.instant()).plus(after));
     }
 
-    /** Never earlier than told, and never at once: both are rounded up. */
+    /** Never earlier than told, and never at once: rounded up, and then late by whole seconds, of which there must be some to choose from. */
     private String retryAfter(Duration after) {
-        Duration least = after.compareTo(SOONEST) < 0 ? SOONEST : after;
-        long laterMillis = (long) (least.toMillis() * options.retryAfterJitter() * random.getAsDouble());
-        return RateLimitHeaders.integer(RateLimitHeaders.ceilSeconds(least.plusMillis(laterMillis)));
+        long seconds = Math.max(SOONEST_SECONDS, RateLimitHeaders.ceilSeconds(after));
+        double jitter = options.retryAfterJitter();
+        long latestBy = jitter == 0 ? 0 : Math.max(1, (long) (seconds * jitter));
+        return RateLimitHeaders.integer(seconds + (long) ((latestBy + 1) * random.getAsDouble()));
     }
 }

@@ -19,9 +19,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpStatus;
+import org.springframework.mock.http.server.reactive.MockServerHttpRequest;
+import org.springframework.mock.web.server.MockServerWebExchange;
 import org.springframework.web.bind.annotation.CrossOrigin;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
@@ -84,7 +87,9 @@ class AnswersTest {
 
     @AfterEach
     void stop() {
-        server.close();
+        if (server != null) {
+            server.close();
+        }
     }
 
     private static Parametrizable<?> only(OuterList list) {
@@ -232,6 +237,27 @@ class AnswersTest {
                 .isNull();
         assertThat(denied("/nowhere", ANN, ORIGIN).header("Access-Control-Allow-Origin"))
                 .isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"http://a:b", "http://a b", "http://[", "%", "null"})
+    void originThatIsNoneLeavesADenialAsItIs(String origin) {
+        start((context, builder) -> builder.cors(
+                DenialCors.from(() -> context.getBean(DispatcherHandler.class).getHandlerMappings())));
+
+        assertThat(denied("/hello", ANN, "Origin: " + origin).header("Access-Control-Allow-Origin"))
+                .isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"http://a:b", "http://a b"})
+    void corsHeadersOfADenialAreNotWrittenForAnOriginThatIsNone(String origin) {
+        MockServerWebExchange exchange = MockServerWebExchange.from(
+                MockServerHttpRequest.get("http://localhost/hello").header("Origin", origin));
+
+        DenialCors.from(source()).write(exchange).block();
+
+        assertThat(exchange.getResponse().getHeaders().isEmpty()).isTrue();
     }
 
     private static CorsConfigurationSource source() {

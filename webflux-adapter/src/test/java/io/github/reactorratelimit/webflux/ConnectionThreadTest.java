@@ -11,9 +11,11 @@ import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.testing.ElsewhereLimiter;
+import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.KeptAlive;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
+import io.netty.channel.EventLoop;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -158,6 +160,22 @@ class ConnectionThreadTest {
 
         assertThat(server.get(path, ANN).status()).isEqualTo(429);
         assertThat(ON_OWN_THREAD).containsExactly(true);
+    }
+
+    @Test
+    void requestWhoseLeaseGoesBackElsewhereEndsOnItsConnectionsThread() {
+        List<Boolean> ended = new CopyOnWriteArrayList<>();
+        start(engineOfAll(), (exchange, chain) -> {
+            Connection connection = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
+            EventLoop loop = connection.channel().eventLoop();
+            return chain.filter(exchange).doOnSuccess(nothing -> ended.add(loop.inEventLoop()));
+        });
+
+        try (KeptAlive connection = KeptAlive.to(server.port())) {
+            assertThat(connection.get("/parallel", ANN)).isEqualTo(200);
+            Eventually.until("it has ended", () -> !ended.isEmpty());
+        }
+        assertThat(ended).containsExactly(true);
     }
 
     @Test

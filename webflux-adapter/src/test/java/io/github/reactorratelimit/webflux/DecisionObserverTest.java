@@ -152,6 +152,26 @@ class DecisionObserverTest {
     }
 
     @Test
+    void theDecisionSeesTheObservationOfTheRequestWhereItsOwnIsTurnedOff() {
+        registry.observationConfig().observationPredicate((name, context) -> !name.equals(NAME));
+        Observation request = Observation.start("http.server.requests", registry);
+        AtomicReference<Object> seen = new AtomicReference<>();
+        RateLimitRule rule = once("some")
+                .key(exchange -> Mono.deferContextual(context -> {
+                    seen.set(context.get(ObservationThreadLocalAccessor.KEY));
+                    return Mono.just(SECRET);
+                }))
+                .build();
+        filter(rule)
+                .filter(request(), PASSED)
+                .contextWrite(context -> context.put(ObservationThreadLocalAccessor.KEY, request))
+                .block();
+        request.stop();
+        assertThat(seen.get()).isSameAs(request);
+        assertThat(registry).hasNumberOfObservationsEqualTo(1);
+    }
+
+    @Test
     void aConventionReplacesNameAndKeys() {
         RateLimitEngine engine = RateLimitEngine.builder()
                 .rule(once("some").build())

@@ -16,8 +16,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -32,9 +34,11 @@ class RateLimitHandlerFilterTest {
     private final Sinks.Empty<Void> mayEnd = Sinks.empty();
     private final RateLimiter reports = RateLimiter.of(few(1));
     private final RateLimiter parallel = RateLimiter.of(ConcurrencyLimit.of(1));
+    private final RateLimiter inFlight = RateLimiter.of(ConcurrencyLimit.of(2));
     private final RateLimiter everywhere = RateLimiter.of(few(10));
     private final RateLimitEngine engine = engine(
             byUser("everywhere").limiter(everywhere).build(),
+            byUser("inFlight").limiter(inFlight).build(),
             byUser("reports").limiter(reports).onlyWhereNamed().build(),
             byUser("parallel").limiter(parallel).onlyWhereNamed().build());
 
@@ -68,7 +72,24 @@ class RateLimitHandlerFilterTest {
                         })
                         .GET("/failing", request -> Mono.error(new IllegalStateException("failing")))
                         .filter(RateLimitHandlerFilter.of(engine, "parallel"))
-                        .build());
+                        .build()
+                        .filter(this::answeredByAnother));
+    }
+
+    /** As a filter does that adds to what comes from within, or answers for what fails. */
+    private Mono<ServerResponse> answeredByAnother(ServerRequest request, HandlerFunction<ServerResponse> next) {
+        return switch (request.headers().firstHeader("X-Outer") + "") {
+            case "replaces" ->
+                next.handle(request)
+                        .flatMap(inner ->
+                                ServerResponse.status(inner.statusCode()).bodyValue("another"));
+            case "falls back" ->
+                next.handle(request).onErrorResume(error -> {
+                    calls.incrementAndGet();
+                    return mayEnd.asMono().then(ServerResponse.ok().bodyValue("instead"));
+                });
+            default -> next.handle(request);
+        };
     }
 
     @AfterEach
@@ -106,7 +127,7 @@ class RateLimitHandlerFilterTest {
 
     @Test
     void concurrencyLimitIsHeldUntilTheBodyWasSent() {
-        start(false);
+        start(true);
         CompletableFuture<RawResponse> first = CompletableFuture.supplyAsync(() -> server.get("/stream", ANN));
         Eventually.until("it is in its handler", () -> calls.get() == 1);
 
@@ -119,23 +140,57 @@ class RateLimitHandlerFilterTest {
 
     @Test
     void concurrencyLimitComesBackIfTheHandlerFails() {
-        start(false);
+        start(true);
 
         assertThat(server.get("/failing", ANN).status()).isEqualTo(500);
         Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
     }
 
     @Test
+    void concurrencyLimitComesBackIfAnotherFilterReplacesTheResponse() {
+        start(true);
+
+        assertThat(server.get("/stream", ANN, "X-Outer: replaces").body()).isEqualTo("another");
+        Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+    }
+
+    @Test
+    void concurrencyLimitsAreHeldWhileAFallbackRunsForAFailedHandler() {
+        start(true);
+        CompletableFuture<RawResponse> first =
+                CompletableFuture.supplyAsync(() -> server.get("/failing", ANN, "X-Outer: falls back"));
+        Eventually.until("the fallback runs", () -> calls.get() == 1);
+
+        assertThat(left(inFlight, "ann")).as("of the web filter").isEqualTo(1);
+        assertThat(left(parallel, "ann")).as("of the route").isZero();
+
+        mayEnd.tryEmitEmpty();
+        assertThat(first.join().body()).isEqualTo("instead");
+        Eventually.until("they came back", () -> left(inFlight, "ann") == 2 && left(parallel, "ann") == 1);
+    }
+
+    @Test
+    void concurrencyLimitWithoutTheWebFilterIsRefused() {
+        start(false);
+        mayEnd.tryEmitEmpty();
+
+        assertThat(server.get("/stream", ANN).status()).isEqualTo(500);
+        assertThat(calls).hasValue(0);
+        assertThat(left(parallel, "ann")).isEqualTo(1);
+    }
+
+    @Test
     void noNameIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RateLimitHandlerFilter.of(engine))
-                .withMessage("no rate limit rule is named; there are [everywhere, parallel, reports]");
+                .withMessage("no rate limit rule is named; there are [everywhere, inFlight, parallel, reports]");
     }
 
     @Test
     void nameWithoutARuleIsRefused() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RateLimitHandlerFilter.of(engine, "report"))
-                .withMessage("there is no rate limit rule 'report'; there are [everywhere, parallel, reports]");
+                .withMessage(
+                        "there is no rate limit rule 'report'; there are [everywhere, inFlight, parallel, reports]");
     }
 }

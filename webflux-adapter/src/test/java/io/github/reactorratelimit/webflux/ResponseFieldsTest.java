@@ -56,7 +56,15 @@ class ResponseFieldsTest {
         "10000000000, 0.0, 10",
         "10000000000, 0.5, 11",
         "10000000000, 0.999, 11",
+        "1, 0.499, 1",
+        "1, 0.5, 2",
+        "2000000001, 0.499, 3",
+        "2000000001, 0.5, 4",
+        "9000000000, 0.499, 9",
+        "9000000000, 0.999, 10",
+        "20000000000, 0.999, 22",
         "100000000000, 0.5, 105",
+        "100000000000, 0.999, 110",
         "0, 0.0, 1"
     })
     void retryAfterIsRoundedUpAndLateNeverEarly(long retryAfterNanos, double random, String seconds) {
@@ -81,6 +89,13 @@ class ResponseFieldsTest {
                     .as("seed " + seed)
                     .isBetween(t, (long) Math.ceil(t * (1 + jitter)) + 1);
         }
+    }
+
+    @Test
+    void retryAfterIsExactWithoutJitter() {
+        assertThat(deniedFields(HeaderOptions.defaults().withRetryAfterJitter(0), 0.999, 2_000_000_001L)
+                        .getFirst("Retry-After"))
+                .isEqualTo("3");
     }
 
     @Test

@@ -23,7 +23,7 @@ import reactor.core.publisher.Mono;
  * new WebSocketHandlerAdapter(limits.limit(new HandshakeWebSocketService(), WebKeys.clientAddress()));
  * }</pre>
  *
- * <p>A connection that is one too many, or has no key, is accepted and closed at once with status 1008: a browser tells its
+ * <p>A connection that is one too many, or has no key or an empty one, is accepted and closed at once with status 1008: a browser tells its
  * page about that, while it hides the status of a refused handshake. One whose key does not come {@linkplain #withKeyTimeout in time} is closed with
  * status 1013. All connections of a key share one limit of messages.
  */
@@ -111,9 +111,10 @@ public final class WebSocketLimits {
                 handler, session -> limited(handler, key.apply(session)).flatMap(limited -> limited.handle(session)));
     }
 
-    /** What handles a connection, once its key is known, missing or too late. */
+    /** What handles a connection, once its key is known, missing or too late. An empty key is none: a client may send an empty header. */
     private Mono<WebSocketHandler> limited(WebSocketHandler handler, Mono<String> key) {
-        return key.<WebSocketHandler>map(name ->
+        return key.filter(name -> !name.isEmpty())
+                .<WebSocketHandler>map(name ->
                         session -> new LimitedConnection(session, name).handle(handler, connections, messages, excess))
                 .defaultIfEmpty(LimitedConnection::refuse)
                 .timeout(keyTimeout, Mono.just(LimitedConnection::refuseForNow));

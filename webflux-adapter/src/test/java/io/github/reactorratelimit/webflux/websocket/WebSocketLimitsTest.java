@@ -369,6 +369,17 @@ class WebSocketLimitsTest {
     }
 
     @Test
+    void connectionWithAnEmptyKeyIsClosedAsOneWithout() throws Exception {
+        serve(
+                service(),
+                WebSocketLimits.none()
+                        .withConnections(RateLimiter.of(ConcurrencyLimit.of(1)))
+                        .limit(this::echo, session -> Mono.just("")));
+        assertThat(connect().closeCode()).isEqualTo(CloseStatus.POLICY_VIOLATION.getCode());
+        assertThat(received).isEmpty();
+    }
+
+    @Test
     void connectionIsGivenTheTimeForItsKeyThatWasSaid() {
         List<CloseStatus> closed = new CopyOnWriteArrayList<>();
         WebSocketSession session = (WebSocketSession) Proxy.newProxyInstance(
