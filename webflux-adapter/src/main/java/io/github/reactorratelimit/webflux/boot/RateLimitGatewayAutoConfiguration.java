@@ -41,7 +41,7 @@ public class RateLimitGatewayAutoConfiguration {
         return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
     }
 
-    /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread. */
+    /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread and what it holds. */
     @Bean
     @ConditionalOnBean(GatewayRateLimiter.class)
     GlobalFilter gatewayExchangeInContext() {
@@ -51,7 +51,7 @@ public class RateLimitGatewayAutoConfiguration {
     /** A mistake in a route that is configured is found now, and not by the first request. */
     @Bean
     SmartInitializingSingleton gatewayRateLimiterCheck(
-            ObjectProvider<GatewayRateLimiter> limiter, ObjectProvider<GatewayProperties> routes) {
-        return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours)));
+            ObjectProvider<GatewayRateLimiter> limiter, ObjectProvider<GatewayProperties> routes, RateLimits limits) {
+        return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours, limits)));
     }
 }

@@ -39,7 +39,8 @@ import reactor.core.publisher.Mono;
  * application's error handling to answer.
  *
  * <p>The gateway tells neither request nor thread. Where the request is in the Reactor Context, as {@link ServerWebExchangeContextFilter} puts it there,
- * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere.
+ * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere; and what a route denies costs nothing in the limits
+ * of the filter.
  */
 public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
 
