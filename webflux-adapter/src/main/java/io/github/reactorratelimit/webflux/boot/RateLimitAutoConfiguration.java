@@ -29,11 +29,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
-import org.springframework.boot.context.properties.ConfigurationPropertiesBinding;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
@@ -42,7 +41,6 @@ import org.springframework.web.reactive.DispatcherHandler;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
-import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
@@ -57,26 +55,11 @@ import org.springframework.web.util.pattern.PathPatternParser;
         })
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
-@EnableConfigurationProperties(RateLimitProperties.class)
+@Import(ClientAddressConfiguration.class)
 @ImportRuntimeHints(RateLimitRuntimeHints.class)
 public class RateLimitAutoConfiguration {
 
     private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
-
-    @Bean
-    @ConfigurationPropertiesBinding
-    static PropertyTextConverter rateLimitPropertyTextConverter() {
-        return new PropertyTextConverter();
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
-        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
-            Callers.requireHeadersLeft(properties.clientAddress());
-        }
-        return Callers.address(properties.clientAddress());
-    }
 
     @Bean
     @ConditionalOnMissingBean

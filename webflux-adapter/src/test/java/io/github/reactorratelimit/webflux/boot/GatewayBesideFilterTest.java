@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import java.net.http.HttpHeaders;
 import java.net.http.HttpResponse;
 import java.time.Duration;
@@ -9,6 +10,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.cloud.gateway.filter.ratelimit.KeyResolver;
+import org.springframework.cloud.gateway.route.RouteLocator;
+import org.springframework.cloud.gateway.route.builder.RouteLocatorBuilder;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import reactor.core.publisher.Mono;
@@ -16,7 +19,7 @@ import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.resources.LoopResources;
 
-/** A gateway whose requests are limited by the filter of this library and by that of their route. */
+/** A gateway whose requests are limited by the filter of this library and by that of their route, or by neither. */
 class GatewayBesideFilterTest {
 
     private final LoopResources loops = LoopResources.create("behind", 1, true);
@@ -108,6 +111,41 @@ class GatewayBesideFilterTest {
                 WebApplication gateway = start(limits, "ratelimit.use: plan")) {
             assertThat(gateway.get("/orders", "X-Tenant", "a").statusCode()).isEqualTo(200);
             assertThat(output.text()).doesNotContain("only-where-named");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class JavaRoute {
+
+        @Bean
+        RouteLocator java(RouteLocatorBuilder routes) {
+            return routes.routes()
+                    .route(
+                            "java",
+                            route -> route.path("/java/**")
+                                    .filters(filters -> filters.requestRateLimiter()
+                                            .rateLimiter(
+                                                    GatewayRateLimiter.class, config -> config.setLimit("1 per day"))
+                                            .configure(limited -> {}))
+                                    .uri("http://127.0.0.1:1"))
+                    .build();
+        }
+    }
+
+    @Test
+    void aGatewayGoesOnWithLimitsTurnedOff() {
+        String yaml = GatewayTest.gateway(
+                "ratelimit.enabled: false\n", GatewayTest.route(behind.port(), "orders", "ratelimit.limit: 1 per day"));
+        try (WebApplication gateway = WebApplication.start(
+                yaml,
+                WebApplication.Gateway.class,
+                GatewayConfigurationTest.GuidesKeys.class,
+                ByTenant.class,
+                JavaRoute.class)) {
+            assertThat(gateway.statuses(3, "/orders", "X-Tenant", "a")).containsOnly(200);
+            assertThat(gateway.get("/java").statusCode())
+                    .as("nobody is behind it")
+                    .isEqualTo(500);
         }
     }
 }
