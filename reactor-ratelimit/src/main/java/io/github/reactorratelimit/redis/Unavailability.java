@@ -99,6 +99,6 @@ final class Unavailability {
 
     Decision counted(Decision decision, Degradation degradation) {
         settings.recorder().degraded(degradation);
-        return decision.asDegraded();
+        return decision.asDegraded(degradation);
     }
 }
