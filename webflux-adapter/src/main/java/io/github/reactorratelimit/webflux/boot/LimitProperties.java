@@ -117,6 +117,11 @@ public record LimitProperties(
             @Nullable Rate limit,
             @Nullable Long burst) {}
 
+    /** What every request costs at least. */
+    long costOfEach() {
+        return cost == null || bytesPerPermit != null ? 1 : cost;
+    }
+
     /** The same limit with the numbers of another one: what can change while the application runs. */
     LimitProperties withNumbersOf(LimitProperties other) {
         return with(other.limit, other.algorithm, other.burst, other.queue, other.softLimit, other.overrides);
