@@ -182,6 +182,23 @@ public class RateLimitAutoConfiguration {
             @Qualifier("requestMappingHandlerAdapter") ObjectProvider<RequestMappingHandlerAdapter> controllers) {
         return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
     }
+    /** Limits that limit nothing are found now, and not by whoever counts on them. Those that are only where they are named are found by who names them. */
+    @Bean
+    SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
+        return () -> {
+            List<RateLimitRule> configured = limits.rules();
+            for (int i = 0; i < configured.size(); i++) {
+                RateLimitRule rule = configured.get(i);
+                Properties.check(
+                        rule.onlyWhereNamed()
+                                || engine.rules().stream().anyMatch(known -> known.limiter() == rule.limiter()),
+                        Properties.limit(i),
+                        "is not among the rules of the application's RateLimitEngine bean, and would limit nothing: give its builder"
+                                + " RateLimits.rules(), or remove the limit");
+            }
+        };
+    }
+
 
     /** An annotation that names no limit is found now, and not by the first request. */
     @Bean
