@@ -72,7 +72,8 @@ final class LimitKeys {
         if (hash < 0) {
             throw new IllegalArgumentException("'path:" + argument + "' names no variable; write path:/users/{id}#id");
         }
-        return WebKeys.pathVariable(parser.parse(argument.substring(0, hash)), argument.substring(hash + 1));
+        String pattern = parser.initFullPathPattern(argument.substring(0, hash));
+        return WebKeys.pathVariable(parser.parse(pattern), argument.substring(hash + 1));
     }
 
     /**
