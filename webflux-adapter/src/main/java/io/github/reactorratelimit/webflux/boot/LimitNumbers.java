@@ -33,6 +33,7 @@ record LimitNumbers(
                 LimitPolicies.of(limit, at),
                 soft == null ? null : LimitPolicies.soft(limit, soft, at),
                 overrides(limit, keys, at + ".overrides"));
+        numbers.checkSoft(at);
         String obstacle = numbers.obstacleTo(limit.costOfEach(), true);
         Properties.check(obstacle == null, at + ".cost", "is too much: " + obstacle);
         return numbers;
@@ -62,6 +63,21 @@ record LimitNumbers(
     private static String neverGives(String what, RateLimitPolicy policy, long cost) {
         return "its " + what + " never gives more than " + policy.capacity() + " permits at once, and a request costs "
                 + cost + " permits";
+    }
+
+    private void checkSoft(String at) {
+        Rate hardRate = source.limit();
+        Rate softRate = source.softLimit();
+        boolean above = hardRate != null
+                && softRate != null
+                && soft != null
+                && soft.capacity() >= policy.capacity()
+                && !hardRate.isFasterThan(softRate)
+                && (soft.capacity() > policy.capacity() || softRate.isFasterThan(hardRate));
+        Properties.check(
+                !above || !overrides.isEmpty(),
+                at + ".soft-limit",
+                "is above the limit, and no key has a higher one: nobody would ever wait");
     }
 
     private static Map<String, RateLimitPolicy> overrides(LimitProperties limit, LimitKeys keys, String at) {

@@ -122,6 +122,21 @@ class RateLimitAutoConfigurationTest {
     }
 
     @Test
+    void everyoneOnTheAllowListIsWarnedOf() {
+        String told = "Every caller is internal";
+        try (ConsoleLines output = ConsoleLines.read()) {
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).doesNotContain(told);
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8,0.0.0.0/0")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).contains(told);
+        }
+    }
+
+    @Test
     void rulesOfTheApplicationComeAfterThoseOfTheConfiguration() {
         RateLimitRule own = RateLimitRule.named("own")
                 .sharedByAll()
