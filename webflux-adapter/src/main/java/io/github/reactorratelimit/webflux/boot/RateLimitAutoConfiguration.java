@@ -70,8 +70,7 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
             ListableBeanFactory beans) {
-        LimitKeys keys =
-                new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
+        LimitKeys keys = new LimitKeys(address, parser(mappings), name -> bean(beans, name));
         boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
         RateLimits limits = new RateLimits(
@@ -182,6 +181,7 @@ public class RateLimitAutoConfiguration {
             @Qualifier("requestMappingHandlerAdapter") ObjectProvider<RequestMappingHandlerAdapter> controllers) {
         return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
     }
+
     /** Limits that limit nothing are found now, and not by whoever counts on them. Those that are only where they are named are found by who names them. */
     @Bean
     SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
@@ -198,7 +198,6 @@ public class RateLimitAutoConfiguration {
             }
         };
     }
-
 
     /** An annotation that names no limit is found now, and not by the first request. */
     @Bean

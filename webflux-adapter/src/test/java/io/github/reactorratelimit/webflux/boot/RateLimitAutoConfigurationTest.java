@@ -122,6 +122,23 @@ class RateLimitAutoConfigurationTest {
     }
 
     @Test
+    void overridesByAddressFollowTheAddressesOfTheApplication() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withPropertyValues(
+                        "ratelimit.limits[0].key=ip",
+                        "ratelimit.limits[0].overrides[0].key=192.0.2.0/24",
+                        "ratelimit.limits[0].overrides[0].limit=7 per day")
+                .withBean(ClientAddress.class, () -> ClientAddress.ofPeer().withIpv4Prefix(24))
+                .run(context -> assertThat(context.getBean(RateLimits.class)
+                                .limiter("some")
+                                .orElseThrow()
+                                .peek("ip:192.0.2.0/24")
+                                .block()
+                                .remaining())
+                        .isEqualTo(7));
+    }
+
+    @Test
     void everyoneOnTheAllowListIsWarnedOf() {
         String told = "Every caller is internal";
         try (ConsoleLines output = ConsoleLines.read()) {
