@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -21,7 +22,7 @@ public final class Decision implements Verdict {
     private final long retryAfterNanos;
     private final long resetAfterNanos;
     private final @Nullable Debit debit;
-    private final boolean degraded;
+    private final @Nullable Degradation degradation;
 
     private Decision(
             boolean allowed,
@@ -30,7 +31,7 @@ public final class Decision implements Verdict {
             Quota quota,
             long retryAfterNanos,
             @Nullable Debit debit,
-            boolean degraded) {
+            @Nullable Degradation degradation) {
         this.allowed = allowed;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
@@ -39,7 +40,7 @@ public final class Decision implements Verdict {
         this.resetAfterNanos = quota.resetAfterNanos();
         this.retryAfterNanos = retryAfterNanos;
         this.debit = debit;
-        this.degraded = degraded;
+        this.degradation = degradation;
     }
 
     /** A denial. Names no debit: a constructor that names a class which is not loaded yet is not inlined. */
@@ -52,7 +53,7 @@ public final class Decision implements Verdict {
         this.resetAfterNanos = quota.resetAfterNanos();
         this.retryAfterNanos = retryAfterNanos;
         this.debit = null;
-        this.degraded = false;
+        this.degradation = null;
     }
 
     /**
@@ -70,12 +71,12 @@ public final class Decision implements Verdict {
     /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
     public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
         return new Decision(
-                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"), false);
+                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"), null);
     }
 
     /** A request that would be allowed, but was only looked at: nothing was taken. */
     public static Decision wouldAllow(RateLimitPolicy policy, long permits, Quota quota) {
-        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null, false);
+        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null, null);
     }
 
     /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if nobody can know it. */
@@ -83,10 +84,11 @@ public final class Decision implements Verdict {
         return new Decision(policy, permits, quota, retryAfterNanos);
     }
 
-    /** The same decision, marked as made without the store because that did not answer. */
-    public Decision asDegraded() {
+    /** The same decision, marked as made in this way without the store because that did not answer. */
+    public Decision asDegraded(Degradation how) {
         Quota quota = new Quota(limit, remaining, resetAfterNanos);
-        return new Decision(allowed, policy, permits, quota, retryAfterNanos, debit, true);
+        return new Decision(
+                allowed, policy, permits, quota, retryAfterNanos, debit, Objects.requireNonNull(how, "how"));
     }
 
     /** Whether the request may go ahead. */
@@ -134,12 +136,18 @@ public final class Decision implements Verdict {
 
     /** Whether it was made without the store, because that did not answer. */
     public boolean degraded() {
-        return degraded;
+        return degradation != null;
+    }
+
+    /** How it was made without the store, which did not answer; empty if the store made it. */
+    public Optional<Degradation> degradation() {
+        return Optional.ofNullable(degradation);
     }
 
     @Override
     public String toString() {
-        return (degraded ? "degraded, " : "") + (allowed ? "allowed " : "denied ") + permits + " of " + policy
+        return (degradation == null ? "" : "degraded, ") + (allowed ? "allowed " : "denied ") + permits + " of "
+                + policy
                 + ", remaining " + remaining + "/" + limit
                 + retryAfter().map(after -> ", retry after " + after).orElse("")
                 + resetAfter().map(after -> ", reset after " + after).orElse("");

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.Reservation;
 import org.jspecify.annotations.Nullable;
 
@@ -13,10 +14,10 @@ final class Denials {
     private Denials() {}
 
     /** Of who waited in vain, or would have to. */
-    static Object deny(RateLimitPolicy policy, Terms terms, boolean degraded) {
+    static Object deny(RateLimitPolicy policy, Terms terms, @Nullable Degradation degradation) {
         Decision.Quota nothingLeft = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
         Decision denied = Decision.deny(policy, terms.permits(), nothingLeft, Decision.Quota.UNKNOWN);
-        return as(terms, degraded ? denied.asDegraded() : denied);
+        return as(terms, degradation == null ? denied : denied.asDegraded(degradation));
     }
 
     static Object as(Terms terms, Decision denied) {
@@ -33,10 +34,10 @@ final class Denials {
         return denied.degraded() && denied.resetAfter().isEmpty();
     }
 
-    /** Whether the limiter answered without its store. */
-    static boolean isDegraded(Object outcome) {
+    /** How the limiter answered without its store; null if it did not. */
+    static @Nullable Degradation degradationIn(Object outcome) {
         Decision decision = decisionIn(outcome);
-        return decision != null && decision.degraded();
+        return decision == null ? null : decision.degradation().orElse(null);
     }
 
     private static @Nullable Decision decisionIn(Object outcome) {

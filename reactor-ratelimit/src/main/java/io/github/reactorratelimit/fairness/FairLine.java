@@ -207,7 +207,7 @@ final class FairLine extends SerialWorker implements Ask.Listener {
     }
 
     private void deny(FairCall call) {
-        tell(call, Denials.deny(limiter.policy(), call.terms, outlook.isDegraded()));
+        tell(call, Denials.deny(limiter.policy(), call.terms, outlook.degradation()));
     }
 
     /** Answers one who waits by something other than a grant. */

@@ -250,7 +250,8 @@ public final class FairShare implements Disposable {
         }
         return limiter.peek(key, terms.permits())
                 .map(seen -> seen.allowed()
-                        ? Denials.deny(limiter.policy(), terms, seen.degraded())
+                        ? Denials.deny(
+                                limiter.policy(), terms, seen.degradation().orElse(null))
                         : Denials.as(terms, seen))
                 .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
     }

@@ -1,7 +1,9 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
@@ -15,7 +17,7 @@ final class Outlook {
 
     private final RateLimiter limiter;
     private final String key;
-    private volatile boolean degraded;
+    private volatile @Nullable Degradation degradation;
     private volatile boolean looking;
 
     /** Of the line's drain loop. */
@@ -26,18 +28,20 @@ final class Outlook {
         this.key = key;
     }
 
-    boolean isDegraded() {
-        return degraded;
+    /** How the limiter answers without its store; null if that is not away. */
+    @Nullable
+    Degradation degradation() {
+        return degradation;
     }
 
     /** Somebody waits, where nobody did. */
     void begin(long now) {
-        degraded = false;
+        degradation = null;
         silentSince = now;
     }
 
     void heard(Object outcome, long now) {
-        degraded = Denials.isDegraded(outcome);
+        degradation = Denials.degradationIn(outcome);
         silentSince = now;
     }
 
@@ -46,7 +50,10 @@ final class Outlook {
             silentSince = now;
             looking = true;
             Mono.defer(() -> limiter.peek(key))
-                    .subscribe(seen -> degraded = seen.degraded(), failed -> looking = false, () -> looking = false);
+                    .subscribe(
+                            seen -> degradation = seen.degradation().orElse(null),
+                            failed -> looking = false,
+                            () -> looking = false);
         }
     }
 }

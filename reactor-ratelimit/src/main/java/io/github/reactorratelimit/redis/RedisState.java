@@ -189,7 +189,7 @@ final class RedisState implements JointState {
             long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
             Decision.Quota nothingAtOnce = new Decision.Quota(seen.limit(), 0, alone);
             Decision denied = Decision.deny(seen.policy(), permits, nothingAtOnce, alone);
-            return seen.degraded() ? denied.asDegraded() : denied;
+            return seen.degradation().map(denied::asDegraded).orElse(denied);
         });
     }
 

@@ -107,6 +107,6 @@ final class Unavailability {
 
     Decision counted(Decision decision, Degradation degradation) {
         settings.recorder().degraded(degradation);
-        return decision.asDegraded();
+        return decision.asDegraded(degradation);
     }
 }

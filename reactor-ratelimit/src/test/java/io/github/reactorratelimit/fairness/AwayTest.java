@@ -9,12 +9,14 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -38,7 +40,7 @@ class AwayTest {
 
     private static Decision closed(RateLimitPolicy policy, long permits) {
         Decision.Quota unknown = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(policy, permits, unknown, RETRY_NANOS).asDegraded();
+        return Decision.deny(policy, permits, unknown, RETRY_NANOS).asDegraded(Degradation.CLOSED);
     }
 
     /** Of a local share. */
@@ -99,13 +101,15 @@ class AwayTest {
     @Test
     void whoWaitsInVainForALocalShareIsDeniedWithItsMark() {
         FairShare share = share(TokenBucket.perSecond(1));
-        answer = spent().asDegraded();
+        answer = spent().asDegraded(Degradation.LOCAL);
         call(share, ofSeconds(1));
         time.advanceTimeBy(ofMillis(999));
         assertThat(told).isEmpty();
         time.advanceTimeBy(ofMillis(1));
 
-        assertThat(told).singleElement().matches(Decision::degraded);
+        assertThat(told)
+                .singleElement()
+                .matches(decision -> decision.degradation().equals(Optional.of(Degradation.LOCAL)));
     }
 
     @Test
@@ -135,7 +139,7 @@ class AwayTest {
     @Test
     void markEndsWhenTheStoreIsBack() {
         FairShare share = share(TokenBucket.perSecond(1));
-        answer = spent().asDegraded();
+        answer = spent().asDegraded(Degradation.LOCAL);
         call(share, ofSeconds(1));
         time.advanceTimeBy(ofMillis(100));
         answer = spent();
@@ -147,10 +151,10 @@ class AwayTest {
     @Test
     void whoDoesNotWaitIsDeniedWithTheMarkBehindOthersToo() {
         FairShare share = share(TokenBucket.perSecond(1));
-        answer = spent().asDegraded();
+        answer = spent().asDegraded(Degradation.LOCAL);
         call(share, PATIENCE);
         answer = Decision.wouldAllow(TokenBucket.perSecond(1), 1, new Decision.Quota(1, 1, 0))
-                .asDegraded();
+                .asDegraded(Degradation.LOCAL);
         call(share, Duration.ZERO);
 
         assertThat(told).singleElement().matches(decision -> !decision.allowed() && decision.degraded());

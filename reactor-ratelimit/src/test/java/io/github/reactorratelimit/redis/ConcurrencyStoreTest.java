@@ -11,6 +11,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.redis.server.Await;
 import io.github.reactorratelimit.redis.server.CommandCount;
@@ -236,12 +237,12 @@ class ConcurrencyStoreTest {
             proxy.refuse();
             for (int i = 0; i < 5; i++) {
                 Lease unlimited = tryLease(open, "k");
-                assertThat(unlimited.decision().degraded()).isTrue();
+                assertThat(unlimited.decision().degradation()).contains(Degradation.OPEN);
                 unlimited.release().block(PATIENCE);
-                assertThat(denial(closed).degraded()).isTrue();
+                assertThat(denial(closed).degradation()).contains(Degradation.CLOSED);
                 Lease first = tryLease(local, "k");
                 Lease second = tryLease(local, "k");
-                assertThat(denial(local).degraded()).isTrue();
+                assertThat(denial(local).degradation()).contains(Degradation.LOCAL);
                 assertThat(local.peek("k").block(PATIENCE).allowed()).isFalse();
                 first.release().then(second.release()).block(PATIENCE);
                 assertThat(local.peek("k").block(PATIENCE).remaining()).isEqualTo(2);

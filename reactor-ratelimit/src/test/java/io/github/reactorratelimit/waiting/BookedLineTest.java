@@ -9,6 +9,7 @@ import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -275,7 +276,7 @@ class BookedLineTest {
 
     @Test
     void whoIsDeniedByAStandInAsksAgainWhenItSaid() {
-        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded();
+        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(BookingDesk.Answer.of(away));
         wait("a", 1, FOREVER);
         wait("b", 1, ofMillis(499));
@@ -288,7 +289,7 @@ class BookedLineTest {
 
     @Test
     void whoseBookingServedSomebodyBeforeItGetsAnother() {
-        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded();
+        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(BookingDesk.Answer.of(away));
         wait("a", 1, FOREVER);
         desk.instead = Mono.empty();
@@ -302,7 +303,7 @@ class BookedLineTest {
     @Test
     void standInMayGrant() {
         Decision alone =
-                Decision.wouldAllow(POLICY, 1, new Decision.Quota(9, 9, 0)).asDegraded();
+                Decision.wouldAllow(POLICY, 1, new Decision.Quota(9, 9, 0)).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(BookingDesk.Answer.of(alone));
         wait("a", 1, FOREVER);
         advance(1);

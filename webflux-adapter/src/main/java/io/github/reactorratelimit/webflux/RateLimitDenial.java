@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.webflux;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -34,10 +35,9 @@ public final class RateLimitDenial {
         this.decision = decision;
     }
 
-    /** Denied by a limiter. One that denies because its store is away knows nothing of the key, not even when it will be full again. */
+    /** Denied by a limiter: because nothing is left, of the share either that it gives out while its store is away, or because that is away. */
     static RateLimitDenial by(RateLimitRule rule, Decision decision) {
-        boolean storeIsAway = decision.degraded() && decision.resetAfter().isEmpty();
-        return storeIsAway
+        return decision.degradation().filter(how -> how == Degradation.CLOSED).isPresent()
                 ? new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, decision)
                 : new RateLimitDenial(rule, Reason.LIMITED, HttpStatus.TOO_MANY_REQUESTS, decision);
     }

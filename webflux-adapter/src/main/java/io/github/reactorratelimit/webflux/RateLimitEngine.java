@@ -175,6 +175,10 @@ public final class RateLimitEngine {
      * Asks a rule for a key that the caller has found, and leaves the answer to the caller: for gateways. The rule need not be one of the engine's; its
      * conditions, its own key, and callers that are exempt do not count here. Cancelling before there is an answer costs nothing.
      *
+     * <p>Where the request is at hand, it is one with what filters and handlers have asked for it: a denial gives back what other rules granted; a rule that
+     * has let it pass before counts it once, by the key of that time, and is not asked again; and the fields that are in the response about limits go from
+     * there into the answer.
+     *
      * @param exchange the request, if it is at hand: on Reactor Netty the answer then comes on the event loop of its connection, if that is
      *     where it is asked for
      * @throws IllegalArgumentException if the rule needs more of the request than its key: it has a {@code ConcurrencyLimit}, counts by outcome,
@@ -182,33 +186,45 @@ public final class RateLimitEngine {
      */
     public Mono<RateLimitAnswer> ask(RateLimitRule rule, String key, @Nullable ServerWebExchange exchange) {
         RuleAsks asked = RuleAsks.of(rule, Objects.requireNonNull(key, "key"), rule.fixedCost());
-        Mono<RateLimitAnswer> answer = Mono.defer(() -> {
-            Admission admission = new Admission();
-            admission.decide(List.of(rule));
-            return ConnectionThread.stay(exchange, ask(asked, admission))
-                    .flatMap(denial -> answer(denial.orElse(null), admission))
-                    .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
-                    .doOnCancel(admission::leave);
+        return Mono.defer(() -> {
+            Admission admission = exchange == null ? new Admission() : Admission.of(exchange);
+            List<RateLimitRule> toAsk = admission.decide(List.of(rule));
+            if (toAsk.isEmpty()) {
+                return Mono.just(passed(admission, exchange));
+            }
+            Mono<RateLimitAnswer> answer =
+                    Mono.defer(() -> answer(asked.withOthers(toAsk, exchange, keyTimeout), admission, exchange));
+            return observer.observed(
+                    ConnectionThread.stay(exchange, answer),
+                    toAsk,
+                    exchange,
+                    given -> given.denial().orElse(null));
         });
-        return observer.observed(
-                ConnectionThread.stay(exchange, answer),
-                List.of(rule),
-                exchange,
-                given -> given.denial().orElse(null));
     }
 
-    private Mono<RateLimitAnswer> answer(@Nullable RateLimitDenial denial, Admission admission) {
-        HttpHeaders headers = new HttpHeaders();
-        List<Grant> grants = admission.grants();
-        if (denial != null) {
-            fields.writeDenied(denial, grants, headers);
-            return admission.giveBackAll().thenReturn(new RateLimitAnswer(denial, headers));
+    private Mono<RateLimitAnswer> answer(
+            Mono<RuleAsks> asks, Admission admission, @Nullable ServerWebExchange exchange) {
+        return ConnectionThread.stay(exchange, asks.flatMap(found -> ask(found, admission)))
+                .flatMap(denial -> answer(denial.orElse(null), admission, exchange))
+                .onErrorResume(error -> admission.giveBackAll().then(Mono.error(error)))
+                .doOnCancel(admission::leave);
+    }
+
+    private Mono<RateLimitAnswer> answer(
+            @Nullable RateLimitDenial denial, Admission admission, @Nullable ServerWebExchange exchange) {
+        if (denial == null) {
+            boolean passes = exchange == null ? admission.pass() : admission.pass(exchange);
+            return passes ? Mono.just(passed(admission, exchange)) : Mono.empty();
         }
-        if (!admission.pass()) {
-            return Mono.empty();
-        }
-        fields.writeAllowed(grants, headers);
-        return Mono.just(new RateLimitAnswer(null, headers));
+        HttpHeaders headers = ResponseFields.anew(exchange);
+        fields.writeDenied(denial, admission.grants(), headers);
+        return admission.giveBackAll().thenReturn(new RateLimitAnswer(denial, headers));
+    }
+
+    private RateLimitAnswer passed(Admission admission, @Nullable ServerWebExchange exchange) {
+        HttpHeaders headers = ResponseFields.anew(exchange);
+        fields.writeAllowed(admission.grants(), headers);
+        return new RateLimitAnswer(null, headers);
     }
 
     private static Verdict valueOf(Callable<?> known) {

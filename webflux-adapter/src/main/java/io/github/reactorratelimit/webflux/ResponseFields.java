@@ -14,6 +14,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.web.server.ServerWebExchange;
 
 /**
  * Writes what clients are told about their limits. The rules that let a request pass are named in {@code RateLimit-Policy}, the one that
@@ -51,6 +52,14 @@ final class ResponseFields {
             boolean known = !decision.degraded() || decision.resetAfter().isPresent();
             return known ? new Told(rule, decision) : null;
         }
+    }
+
+    /** No fields yet, for an answer that somebody else writes: what an earlier one left in the response goes, or it would be told twice. */
+    static HttpHeaders anew(@Nullable ServerWebExchange exchange) {
+        if (exchange != null && !exchange.getResponse().isCommitted()) {
+            FIELDS.forEach(exchange.getResponse().getHeaders()::remove);
+        }
+        return new HttpHeaders();
     }
 
     void writeAllowed(List<Grant> grants, ServerHttpResponse response) {

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.Exceptions;
@@ -32,6 +33,20 @@ record RuleAsks(List<RuleAsk> asks, @Nullable RateLimitDenial denial) {
             return denied(RateLimitDenial.missingKey(rule, deny.status()));
         }
         return new RuleAsks(List.of(new RuleAsk(rule, key.isEmpty() ? NO_KEY : key, permits)), null);
+    }
+
+    /** These, behind those of other rules that have to be asked too. A request that is not at hand has no others. */
+    Mono<RuleAsks> withOthers(List<RateLimitRule> toAsk, @Nullable ServerWebExchange exchange, Duration keyTimeout) {
+        List<RateLimitRule> others = toAsk.stream()
+                .filter(rule -> asks.stream().noneMatch(ask -> ask.rule() == rule))
+                .toList();
+        return denial != null || exchange == null || others.isEmpty()
+                ? Mono.just(this)
+                : of(exchange, others, keyTimeout).map(found -> found.denial() == null ? found.and(this) : found);
+    }
+
+    private RuleAsks and(RuleAsks more) {
+        return new RuleAsks(Stream.concat(asks.stream(), more.asks.stream()).toList(), null);
     }
 
     private static RuleAsks denied(RateLimitDenial denial) {

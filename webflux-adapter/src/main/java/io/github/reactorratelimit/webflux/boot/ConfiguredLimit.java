@@ -48,6 +48,12 @@ record ConfiguredLimit(
         return limiter().policy() instanceof ConcurrencyLimit != numbers.policy() instanceof ConcurrencyLimit;
     }
 
+    /** Why no request could ever pass if these numbers ruled; null if some can. What a request costs stays as it was at the start. */
+    @Nullable
+    String obstacleToRequests(LimitNumbers numbers) {
+        return numbers.obstacleTo(properties.costOfEach(), overrides != null);
+    }
+
     /** Which of these numbers cannot rule from now on, and why; empty if all can. */
     List<String> obstacles(LimitNumbers numbers) {
         List<String> obstacles = new ArrayList<>();

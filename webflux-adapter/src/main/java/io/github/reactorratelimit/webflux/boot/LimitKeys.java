@@ -15,20 +15,14 @@ import org.springframework.web.util.pattern.PathPatternParser;
 final class LimitKeys {
 
     private final ClientAddress address;
-    private final RateLimitProperties.Address networks;
     private final PathPatternParser parser;
     private final Function<String, WebKey> beans;
 
     /**
      * @param beans yields the application's key of a name, or throws an {@link IllegalArgumentException}
      */
-    LimitKeys(
-            ClientAddress address,
-            RateLimitProperties.Address networks,
-            PathPatternParser parser,
-            Function<String, WebKey> beans) {
+    LimitKeys(ClientAddress address, PathPatternParser parser, Function<String, WebKey> beans) {
         this.address = address;
-        this.networks = networks;
         this.parser = parser;
         this.beans = beans;
     }
@@ -72,7 +66,8 @@ final class LimitKeys {
         if (hash < 0) {
             throw new IllegalArgumentException("'path:" + argument + "' names no variable; write path:/users/{id}#id");
         }
-        return WebKeys.pathVariable(parser.parse(argument.substring(0, hash)), argument.substring(hash + 1));
+        String pattern = parser.initFullPathPattern(argument.substring(0, hash));
+        return WebKeys.pathVariable(parser.parse(pattern), argument.substring(hash + 1));
     }
 
     /**
@@ -103,7 +98,7 @@ final class LimitKeys {
         Cidr block = Cidr.parse(name.strip());
         boolean ipv4 = block.network().isIpv4();
         int bits = ipv4 ? 32 : 128;
-        int counted = ipv4 ? networks.ipv4Prefix() : networks.ipv6Prefix();
+        int counted = ipv4 ? address.ipv4Prefix() : address.ipv6Prefix();
         if (block.prefixBits() != counted) {
             throw new IllegalArgumentException("'" + name + "' is no network that is counted: write one of " + counted
                     + " bits, as addresses are counted by");

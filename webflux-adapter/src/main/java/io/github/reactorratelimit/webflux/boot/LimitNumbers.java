@@ -28,11 +28,56 @@ record LimitNumbers(
      */
     static LimitNumbers of(LimitProperties limit, LimitKeys keys, String at) {
         Rate soft = limit.softLimit();
-        return new LimitNumbers(
+        LimitNumbers numbers = new LimitNumbers(
                 limit,
                 LimitPolicies.of(limit, at),
                 soft == null ? null : LimitPolicies.soft(limit, soft, at),
                 overrides(limit, keys, at + ".overrides"));
+        numbers.checkSoft(at);
+        String obstacle = numbers.obstacleTo(limit.costOfEach(), true);
+        Properties.check(obstacle == null, at + ".cost", "is too much: " + obstacle);
+        return numbers;
+    }
+
+    /** The same with another limit, as an operator says it. */
+    LimitNumbers withLimit(Rate limit, @Nullable Long burst, String at) {
+        LimitProperties wanted = source.withLimit(limit, burst);
+        return new LimitNumbers(wanted, LimitPolicies.of(wanted, at), soft, overrides);
+    }
+
+    /**
+     * Why no request that costs as much could ever pass; null if some can.
+     *
+     * @param withOverrides whether the overrides rule too
+     */
+    @Nullable
+    String obstacleTo(long cost, boolean withOverrides) {
+        boolean payable = policy.capacity() >= cost
+                || (withOverrides && overrides.values().stream().anyMatch(own -> own.capacity() >= cost));
+        if (!payable) {
+            return neverGives("limit", policy, cost);
+        }
+        return soft == null || soft.capacity() >= cost ? null : neverGives("soft-limit", soft, cost);
+    }
+
+    private static String neverGives(String what, RateLimitPolicy policy, long cost) {
+        return "its " + what + " never gives more than " + policy.capacity() + " permits at once, and a request costs "
+                + cost + " permits";
+    }
+
+    private void checkSoft(String at) {
+        Rate hardRate = source.limit();
+        Rate softRate = source.softLimit();
+        boolean above = hardRate != null
+                && softRate != null
+                && soft != null
+                && soft.capacity() >= policy.capacity()
+                && !hardRate.isFasterThan(softRate)
+                && (soft.capacity() > policy.capacity() || softRate.isFasterThan(hardRate));
+        Properties.check(
+                !above || !overrides.isEmpty(),
+                at + ".soft-limit",
+                "is above the limit, and no key has a higher one: nobody would ever wait");
     }
 
     private static Map<String, RateLimitPolicy> overrides(LimitProperties limit, LimitKeys keys, String at) {

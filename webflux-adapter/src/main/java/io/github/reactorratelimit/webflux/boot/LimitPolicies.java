@@ -27,15 +27,19 @@ final class LimitPolicies {
     static RateLimitPolicy of(LimitProperties limit, String at) {
         Algorithm algorithm = limit.algorithm();
         Rate rate = Properties.required(limit.limit(), at + ".limit", LIMIT_NEEDED);
-        boolean bursts = algorithm == Algorithm.TOKEN_BUCKET || algorithm == Algorithm.GCRA;
-        Properties.check(limit.burst() == null || bursts, at + ".burst", "is only for algorithm token-bucket and gcra");
+        burst(algorithm, limit.burst(), at);
         Properties.check(
                 limit.queue() == null || algorithm == Algorithm.LEAKY_BUCKET,
                 at + ".queue",
                 "is only for algorithm leaky-bucket");
-        positive(limit.burst(), at + ".burst");
         positive(limit.queue(), at + ".queue");
         return Properties.of(at + ".limit", () -> policy(algorithm, rate, limit.burst(), limit.queue(), at));
+    }
+
+    private static void burst(Algorithm algorithm, @Nullable Long burst, String at) {
+        boolean bursts = algorithm == Algorithm.TOKEN_BUCKET || algorithm == Algorithm.GCRA;
+        Properties.check(burst == null || bursts, at + ".burst", "is only for algorithm token-bucket and gcra");
+        positive(burst, at + ".burst");
     }
 
     private static void positive(@Nullable Long permits, String property) {
@@ -55,7 +59,7 @@ final class LimitPolicies {
     static RateLimitPolicy of(LimitProperties limit, LimitProperties.KeyOverride override, String at) {
         Properties.check(limit.algorithm() != Algorithm.CONCURRENCY, at, "there are none for algorithm concurrency");
         Rate rate = Properties.required(override.limit(), at + ".limit", LIMIT_NEEDED);
-        positive(override.burst(), at + ".burst");
+        burst(limit.algorithm(), override.burst(), at);
         return Properties.of(at + ".limit", () -> policy(limit.algorithm(), rate, override.burst(), limit.queue(), at));
     }
 

@@ -24,7 +24,7 @@ import org.springframework.web.bind.annotation.RequestMethod;
  * @param burst Permits that may be taken at once, for token-bucket and gcra; as many as the limit unless given.
  * @param queue Permits that may wait in line, for leaky-bucket; 1000 unless given.
  * @param cost Permits that a request costs; 1 unless given. With bytes-per-permit, those of a request that does not say how long its body is: as
- *     many as the limit gives at once unless given.
+ *     many as the limit gives at once to keys without an override unless given.
  * @param bytesPerPermit Size of the body that costs one permit, instead of a fixed cost.
  * @param mode What happens when there is no permit at once. delay if there is a max-wait, otherwise reject.
  * @param maxWait The longest time that a request waits for its turn, with mode delay.
@@ -116,6 +116,11 @@ public record LimitProperties(
             @Nullable String key,
             @Nullable Rate limit,
             @Nullable Long burst) {}
+
+    /** What every request costs at least. */
+    long costOfEach() {
+        return cost == null || bytesPerPermit != null ? 1 : cost;
+    }
 
     /** The same limit with the numbers of another one: what can change while the application runs. */
     LimitProperties withNumbersOf(LimitProperties other) {

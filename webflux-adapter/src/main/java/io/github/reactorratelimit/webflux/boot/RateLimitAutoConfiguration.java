@@ -29,11 +29,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
-import org.springframework.boot.context.properties.ConfigurationPropertiesBinding;
-import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
@@ -42,7 +41,6 @@ import org.springframework.web.reactive.DispatcherHandler;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
-import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
@@ -57,26 +55,11 @@ import org.springframework.web.util.pattern.PathPatternParser;
         })
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
-@EnableConfigurationProperties(RateLimitProperties.class)
+@Import(ClientAddressConfiguration.class)
 @ImportRuntimeHints(RateLimitRuntimeHints.class)
 public class RateLimitAutoConfiguration {
 
     private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
-
-    @Bean
-    @ConfigurationPropertiesBinding
-    static PropertyTextConverter rateLimitPropertyTextConverter() {
-        return new PropertyTextConverter();
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
-        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
-            Callers.requireHeadersLeft(properties.clientAddress());
-        }
-        return Callers.address(properties.clientAddress());
-    }
 
     @Bean
     @ConditionalOnMissingBean
@@ -87,8 +70,7 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
             ListableBeanFactory beans) {
-        LimitKeys keys =
-                new LimitKeys(address, properties.clientAddress(), parser(mappings), name -> bean(beans, name));
+        LimitKeys keys = new LimitKeys(address, parser(mappings), name -> bean(beans, name));
         boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
         RateLimits limits = new RateLimits(
@@ -198,6 +180,23 @@ public class RateLimitAutoConfiguration {
             RateLimitEngine engine,
             @Qualifier("requestMappingHandlerAdapter") ObjectProvider<RequestMappingHandlerAdapter> controllers) {
         return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
+    }
+
+    /** Limits that limit nothing are found now, and not by whoever counts on them. Those that are only where they are named are found by who names them. */
+    @Bean
+    SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
+        return () -> {
+            List<RateLimitRule> configured = limits.rules();
+            for (int i = 0; i < configured.size(); i++) {
+                RateLimitRule rule = configured.get(i);
+                Properties.check(
+                        rule.onlyWhereNamed()
+                                || engine.rules().stream().anyMatch(known -> known.limiter() == rule.limiter()),
+                        Properties.limit(i),
+                        "is not among the rules of the application's RateLimitEngine bean, and would limit nothing: give its builder"
+                                + " RateLimits.rules(), or remove the limit");
+            }
+        };
     }
 
     /** An annotation that names no limit is found now, and not by the first request. */

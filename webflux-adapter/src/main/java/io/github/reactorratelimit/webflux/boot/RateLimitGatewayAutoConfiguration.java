@@ -15,6 +15,8 @@ import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
 
 /**
@@ -29,29 +31,51 @@ import org.springframework.context.annotation.Primary;
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnClass(RateLimiter.class)
 @ConditionalOnProperty(
-        name = {"ratelimit.enabled", "ratelimit.gateway.enabled", "spring.cloud.gateway.server.webflux.enabled"},
+        name = {"ratelimit.gateway.enabled", "spring.cloud.gateway.server.webflux.enabled"},
         matchIfMissing = true)
 public class RateLimitGatewayAutoConfiguration {
 
-    @Bean
-    @Primary
-    @ConditionalOnMissingBean(RateLimiter.class)
-    GatewayRateLimiter gatewayRateLimiter(
-            RateLimitEngine engine, RateLimits limits, ConfigurationService configurationService) {
-        return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
+    /** Routes are limited. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+    static class Limited {
+
+        @Bean
+        @Primary
+        @ConditionalOnMissingBean(RateLimiter.class)
+        GatewayRateLimiter gatewayRateLimiter(
+                RateLimitEngine engine, RateLimits limits, ConfigurationService configurationService) {
+            return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
+        }
+
+        /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread and what it holds. */
+        @Bean
+        @ConditionalOnBean(GatewayRateLimiter.class)
+        GlobalFilter gatewayExchangeInContext() {
+            return new ExchangeInContext();
+        }
+
+        /** A mistake in a route that is configured is found now, and not by the first request. */
+        @Bean
+        SmartInitializingSingleton gatewayRateLimiterCheck(
+                ObjectProvider<GatewayRateLimiter> limiter,
+                ObjectProvider<GatewayProperties> routes,
+                RateLimits limits) {
+            return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours, limits)));
+        }
     }
 
-    /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread. */
-    @Bean
-    @ConditionalOnBean(GatewayRateLimiter.class)
-    GlobalFilter gatewayExchangeInContext() {
-        return new ExchangeInContext();
-    }
+    /** Limits are turned off. Routes name our rate limiter all the same, and their keys the address of a client: without these nothing would pass. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", havingValue = "false")
+    @Import(ClientAddressConfiguration.class)
+    static class Unlimited {
 
-    /** A mistake in a route that is configured is found now, and not by the first request. */
-    @Bean
-    SmartInitializingSingleton gatewayRateLimiterCheck(
-            ObjectProvider<GatewayRateLimiter> limiter, ObjectProvider<GatewayProperties> routes) {
-        return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours)));
+        @Bean
+        @Primary
+        @ConditionalOnMissingBean(RateLimiter.class)
+        GatewayRateLimiter gatewayRateLimiter(ConfigurationService configurationService) {
+            return GatewayRateLimiter.allowingAll(configurationService);
+        }
     }
 }

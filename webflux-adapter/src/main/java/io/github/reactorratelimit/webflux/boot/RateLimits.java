@@ -172,8 +172,12 @@ public final class RateLimits {
             if (ruling == null) {
                 throw new IllegalArgumentException("the configuration has no limit '" + limitName + "'");
             }
-            LimitProperties wanted = ruling.lastConfigured().source().withLimit(limit, burst);
-            return ruling.limiter().changePolicy(LimitPolicies.of(wanted, "limit '" + limitName + "'"));
+            LimitNumbers wanted = ruling.lastConfigured().withLimit(limit, burst, "limit '" + limitName + "'");
+            String none = ruling.obstacleToRequests(wanted);
+            if (none != null) {
+                throw new IllegalArgumentException("limit '" + limitName + "' cannot be changed: " + none);
+            }
+            return ruling.limiter().changePolicy(wanted.policy());
         });
     }
 
@@ -195,6 +199,11 @@ public final class RateLimits {
             }
             if (ruling.isOfAnotherKind(wanted)) {
                 needRestart.add(at + ": algorithm was changed to or from concurrency, none of its numbers rules");
+                continue;
+            }
+            String none = ruling.obstacleToRequests(wanted);
+            if (none != null) {
+                needRestart.add(at + ": none of its numbers rules: " + none);
                 continue;
             }
             ruling.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));

@@ -4,9 +4,12 @@ import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.cloud.gateway.config.GatewayProperties;
 import org.springframework.cloud.gateway.filter.FilterDefinition;
 import org.springframework.cloud.gateway.route.RouteDefinition;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /** Looks for mistakes in the limits of the routes that are configured. The gateway applies its default filters to each of them, under its id. */
 final class RouteCheck {
@@ -15,9 +18,11 @@ final class RouteCheck {
     private static final String BEAN = "rateLimiter";
     private static final String OUR_BEAN = "#{@gatewayRateLimiter}";
 
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
+
     private RouteCheck() {}
 
-    static void check(GatewayProperties routes, GatewayRateLimiter limiter) {
+    static void check(GatewayProperties routes, GatewayRateLimiter limiter, RateLimits limits) {
         for (RouteDefinition route : routes.getRoutes()) {
             List<FilterDefinition> ours = Stream.concat(
                             routes.getDefaultFilters().stream(), route.getFilters().stream())
@@ -36,7 +41,20 @@ final class RouteCheck {
                     limiter.check(id, ours.get(0).getArgs());
                     return id;
                 });
+                tellIfOfTheFilter(id, limiter.getConfig().get(id), limits);
             }
+        }
+    }
+
+    private static void tellIfOfTheFilter(String id, GatewayRateLimiter.@Nullable Config said, RateLimits limits) {
+        String name = said == null || said.getUse() == null ? id : said.getUse();
+        ConfiguredLimit limit = limits.find(name);
+        if (limit != null && !limit.rule().onlyWhereNamed()) {
+            LOG.warn(
+                    "Route '{}' names the limit '{}', which is for the filter too: where both apply, a request counts once, by the key of"
+                            + " the limit and not by that of the route. Leave it to routes with only-where-named: true",
+                    id,
+                    name);
         }
     }
 

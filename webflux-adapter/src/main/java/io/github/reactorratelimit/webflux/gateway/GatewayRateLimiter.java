@@ -20,6 +20,7 @@ import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.http.HttpHeaders;
 import org.springframework.web.filter.reactive.ServerWebExchangeContextFilter;
 import org.springframework.web.server.ResponseStatusException;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
@@ -39,7 +40,8 @@ import reactor.core.publisher.Mono;
  * application's error handling to answer.
  *
  * <p>The gateway tells neither request nor thread. Where the request is in the Reactor Context, as {@link ServerWebExchangeContextFilter} puts it there,
- * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere.
+ * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere; and what a route denies costs nothing in the limits
+ * of the filter.
  */
 public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
 
@@ -51,8 +53,14 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
             .map(property -> plain(property.getName()))
             .collect(Collectors.toUnmodifiableSet());
 
-    private final RateLimitEngine engine;
-    private final GatewayRules rules;
+    private final Asked asked;
+
+    /** Who decides for a route; asks nobody yet. */
+    private interface Asked {
+
+        Mono<RateLimiter.Response> of(
+                String routeId, @Nullable Config config, String key, @Nullable ServerWebExchange exchange);
+    }
 
     /**
      * A limiter for all routes.
@@ -62,18 +70,32 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
      * @param arguments reads the arguments of routes
      */
     public GatewayRateLimiter(RateLimitEngine engine, GatewayRules rules, ConfigurationService arguments) {
+        this(arguments, limitedBy(Objects.requireNonNull(engine, "engine"), Objects.requireNonNull(rules, "rules")));
+    }
+
+    private GatewayRateLimiter(ConfigurationService arguments, Asked asked) {
         super(Config.class, ARGUMENTS, Objects.requireNonNull(arguments, "arguments"));
-        this.engine = Objects.requireNonNull(engine, "engine");
-        this.rules = Objects.requireNonNull(rules, "rules");
+        this.asked = asked;
+    }
+
+    private static Asked limitedBy(RateLimitEngine engine, GatewayRules rules) {
+        return (routeId, config, key, exchange) ->
+                engine.ask(rules.of(routeId, config), key, exchange).flatMap(GatewayRateLimiter::response);
+    }
+
+    /** A limiter that lets every request pass and tells nothing of limits, whatever routes say: for a gateway whose limits are turned off. */
+    public static GatewayRateLimiter allowingAll(ConfigurationService arguments) {
+        return new GatewayRateLimiter(
+                arguments, (routeId, config, key, exchange) -> Mono.just(new RateLimiter.Response(true, Map.of())));
     }
 
     @Override
     public Mono<RateLimiter.Response> isAllowed(String routeId, String key) {
-        return Mono.deferContextual(context -> engine.ask(
-                        rules.of(routeId, getConfig().get(routeId)),
-                        key,
-                        ServerWebExchangeContextFilter.getExchange(context).orElse(null)))
-                .flatMap(GatewayRateLimiter::response);
+        return Mono.deferContextual(context -> asked.of(
+                routeId,
+                getConfig().get(routeId),
+                key,
+                ServerWebExchangeContextFilter.getExchange(context).orElse(null)));
     }
 
     /**
@@ -84,7 +106,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
      */
     public void check(String routeId, Map<String, ?> arguments) {
         onApplicationEvent(new FilterArgsEvent(this, routeId, new LinkedHashMap<>(arguments)));
-        engine.ask(rules.of(routeId, getConfig().get(routeId)), routeId);
+        asked.of(routeId, getConfig().get(routeId), routeId, null);
     }
 
     /** The gateway tells what a route says, and would not mind what it does not know. */

@@ -101,6 +101,16 @@ public final class ClientAddress {
         return new ClientAddress(source, proxies, ipv4Prefix, bits);
     }
 
+    /** How many first bits of IPv4 addresses have to be the same for them to count together. */
+    public int ipv4Prefix() {
+        return ipv4Prefix;
+    }
+
+    /** How many first bits of IPv6 addresses have to be the same for them to count together. */
+    public int ipv6Prefix() {
+        return ipv6Prefix;
+    }
+
     private static void check(String family, int bits, int min, int max) {
         if (bits < min || bits > max) {
             throw new IllegalArgumentException(family + " prefix must be " + min + " to " + max + " bits, was " + bits);

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /**
  * Callers that are not limited: by the network they call from, or by a secret they know.
@@ -20,10 +22,12 @@ public final class InternalCallers {
 
     private static final int MIN_SECRET_CHARS = 16;
 
+    private static final Logger LOG = Loggers.getLogger(InternalCallers.class);
+
     private InternalCallers() {}
 
     /**
-     * Callers from these networks.
+     * Callers from these networks. Logs a warning if every address is in one of them: then nobody is limited.
      *
      * @param address whose address counts: behind proxies, the peer of the socket is a proxy, and often in an internal network itself
      * @throws IllegalArgumentException if there are no networks, or one is not a CIDR block
@@ -32,13 +36,16 @@ public final class InternalCallers {
         return from(address, Arrays.stream(networks).map(Cidr::parse).toList());
     }
 
-    /** Callers from these networks. */
+    /** Callers from these networks; see {@link #from(ClientAddress, String...)}. */
     public static Predicate<ServerWebExchange> from(ClientAddress address, List<Cidr> networks) {
         Objects.requireNonNull(address, "address");
         if (networks.isEmpty()) {
             throw new IllegalArgumentException("networks must not be empty");
         }
         List<Cidr> all = List.copyOf(networks);
+        if (all.stream().anyMatch(Cidr::holdsEveryAddress)) {
+            LOG.warn("Every caller is internal ({}): none of them is limited", all);
+        }
         return exchange -> address.of(exchange)
                 .filter(caller -> all.stream().anyMatch(network -> network.contains(caller)))
                 .isPresent();

@@ -31,11 +31,8 @@ final class BoundProperties {
 
     /** Limits in this store. */
     static RateLimits limits(RateLimitProperties properties, @Nullable Supplier<SharedStore> shared) {
-        LimitKeys keys = new LimitKeys(
-                Callers.address(properties.clientAddress()),
-                properties.clientAddress(),
-                PathPatternParser.defaultInstance,
-                name -> {
+        LimitKeys keys =
+                new LimitKeys(Callers.address(properties.clientAddress()), PathPatternParser.defaultInstance, name -> {
                     throw new IllegalArgumentException(name);
                 });
         return new RateLimits(

@@ -46,6 +46,12 @@ class ConfigurationErrorsTest {
                 third("store: redis", "store", "12:", "ratelimit.redis.uri"),
                 third("when-unavailable: open", "when-unavailable", "12:", "only for limits in Redis"),
                 third("overrides: [{key: nobody, limit: 5/s}]", "overrides[0].key", "12:", "not an IP address"),
+                third(
+                        "algorithm: fixed-window\n      overrides: [{key: 127.0.0.1, limit: 5/s, burst: 9}]",
+                        "overrides[0].burst",
+                        "13:",
+                        "only for algorithm token-bucket and gcra"),
+                third("soft-limit: 6 per minute\n      max-wait: 1s", "soft-limit", "12:", "nobody would ever wait"),
                 third("overrides: [{key: 127.0.0.1}]", "overrides[0].limit", "", "is needed"),
                 root("client-address.trusted-proxies: 10.0.0.0/33", "client-address.trusted-proxies", "0 to 32 bits"),
                 Arguments.of(

@@ -14,8 +14,10 @@ import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.Health;
@@ -25,6 +27,8 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
 import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfiguration;
 import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -81,8 +85,7 @@ class RateLimitAutoConfigurationTest {
         RateLimitEngine own = RateLimitEngine.builder().build();
         DenialCors cors = DenialCors.none();
         RateLimitWebFilter filter = RateLimitWebFilter.of(own).withOrder(7);
-        runner.withPropertyValues(ONE_LIMIT)
-                .withBean(RateLimitEngine.class, () -> own)
+        runner.withBean(RateLimitEngine.class, () -> own)
                 .withBean(DenialCors.class, () -> cors)
                 .withBean("rateLimitWebFilter", RateLimitWebFilter.class, () -> filter)
                 .run(context -> {
@@ -90,6 +93,64 @@ class RateLimitAutoConfigurationTest {
                     assertThat(context.getBean(DenialCors.class)).isSameAs(cors);
                     assertThat(context.getBean("rateLimitWebFilter")).isSameAs(filter);
                 });
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnEngine {
+
+        @Bean
+        RateLimitEngine engine(RateLimits limits, @Value("${takes}") boolean takesThem) {
+            return RateLimitEngine.builder()
+                    .rules(takesThem ? limits.rules() : List.of())
+                    .build();
+        }
+    }
+
+    @Test
+    void limitsThatAnEngineOfTheApplicationLeavesOutAreAMistake() {
+        ReactiveWebApplicationContextRunner own =
+                runner.withPropertyValues(ONE_LIMIT).withUserConfiguration(OwnEngine.class);
+        own.withPropertyValues("takes=false")
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .isInstanceOf(RateLimitConfigurationException.class)
+                        .hasMessageContaining("ratelimit.limits[0]")
+                        .hasMessageContaining("RateLimits.rules()"));
+        own.withPropertyValues("takes=true").run(context -> assertThat(context).hasNotFailed());
+        own.withPropertyValues("takes=false", "ratelimit.limits[0].only-where-named=true")
+                .run(context -> assertThat(context).as("one for routes").hasNotFailed());
+    }
+
+    @Test
+    void overridesByAddressFollowTheAddressesOfTheApplication() {
+        runner.withPropertyValues(ONE_LIMIT)
+                .withPropertyValues(
+                        "ratelimit.limits[0].key=ip",
+                        "ratelimit.limits[0].overrides[0].key=192.0.2.0/24",
+                        "ratelimit.limits[0].overrides[0].limit=7 per day")
+                .withBean(ClientAddress.class, () -> ClientAddress.ofPeer().withIpv4Prefix(24))
+                .run(context -> assertThat(context.getBean(RateLimits.class)
+                                .limiter("some")
+                                .orElseThrow()
+                                .peek("ip:192.0.2.0/24")
+                                .block()
+                                .remaining())
+                        .isEqualTo(7));
+    }
+
+    @Test
+    void everyoneOnTheAllowListIsWarnedOf() {
+        String told = "Every caller is internal";
+        try (ConsoleLines output = ConsoleLines.read()) {
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).doesNotContain(told);
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8,0.0.0.0/0")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).contains(told);
+        }
     }
 
     @Test

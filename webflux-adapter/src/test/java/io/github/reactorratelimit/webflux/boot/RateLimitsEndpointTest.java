@@ -14,6 +14,7 @@ class RateLimitsEndpointTest {
             ratelimit.limits:
               - {name: hello, paths: /hello, key: api-key:X-Api-Key or ip, limit: 3 per day}
               - {name: other, paths: [/a, /b/**], key: all, limit: 4 per day, algorithm: fixed-window}
+              - {name: costly, paths: /c, key: all, limit: 9 per day, cost: 8}
             """;
 
     private static HttpResponse<String> change(WebApplication application, String limit, String json) {
@@ -90,6 +91,10 @@ class RateLimitsEndpointTest {
             assertThat(change(application, "other", "{\"limit\":\"4 per day\",\"burst\":4}")
                             .statusCode())
                     .as("a window has no burst")
+                    .isEqualTo(400);
+            assertThat(change(application, "costly", "{\"limit\":\"5 per day\"}")
+                            .statusCode())
+                    .as("less than a request costs")
                     .isEqualTo(400);
         }
     }

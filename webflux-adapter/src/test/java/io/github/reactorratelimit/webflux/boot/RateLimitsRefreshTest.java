@@ -163,6 +163,48 @@ class RateLimitsRefreshTest {
         assertThat(second.peek("header:x:x").block().remaining()).isEqualTo(6);
     }
 
+    private static final String COSTLY = """
+            ratelimit.limits:
+              - {name: first, key: all, limit: 3 per day}
+              - {name: costly, key: all, limit: 100 per day, cost: 10}
+            """;
+
+    @Test
+    void aLimitBelowTheCostOfARequestIsRefusedAsAtTheStart() {
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(COSTLY));
+        String below = COSTLY.replace("3 per", "4 per").replace("100 per", "5 per");
+
+        assertThatThrownBy(() -> limits.refresh(BoundProperties.of(below)).block())
+                .isInstanceOf(RateLimitConfigurationException.class)
+                .hasMessageContainingAll("ratelimit.limits[1].cost", "5 permits", "costs 10 permits");
+        assertThatThrownBy(() -> BoundProperties.limits(BoundProperties.of(below)))
+                .hasMessageContainingAll("ratelimit.limits[1].cost", "costs 10 permits");
+        assertThatThrownBy(() ->
+                        limits.change("costly", Rate.parse("5 per day"), null).block())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("costs 10 permits");
+
+        assertThat(limits.limiter("first").orElseThrow().policy().capacity()).isEqualTo(3);
+        assertThat(limits.limiter("costly").orElseThrow().policy().capacity()).isEqualTo(100);
+    }
+
+    @Test
+    void aLimitBelowTheCostThatRulesUntilTheRestartIsLeftOut() {
+        RateLimits limits = BoundProperties.limits(BoundProperties.of(COSTLY));
+
+        Refreshed refreshed = limits.refresh(BoundProperties.of(
+                        COSTLY.replace("3 per", "4 per").replace("100 per day, cost: 10", "5 per day, cost: 2")))
+                .block();
+
+        assertThat(refreshed.changed()).containsExactly("first");
+        assertThat(refreshed.needRestart())
+                .containsExactly(
+                        "ratelimit.limits[1]: other properties than its numbers differ",
+                        "ratelimit.limits[1]: none of its numbers rules: its limit never gives more than 5 permits at once, and a request"
+                                + " costs 10 permits");
+        assertThat(limits.limiter("costly").orElseThrow().policy().capacity()).isEqualTo(100);
+    }
+
     @Test
     void theEventOfSpringCloudRefreshes() {
         try (WebApplication application = WebApplication.start(BEFORE)) {

@@ -14,12 +14,17 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.RestController;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 
 /** Redis goes and comes under applications that are asked by several clients all the time, or is not there when they start. */
 class RedisOutageTest {
@@ -197,6 +202,38 @@ class RedisOutageTest {
             assertThat(application.statuses(5, "/hello", "X-Client", "some")).containsOnly(503);
             redis.server().restart();
             Eventually.until("Redis decides", () -> isDecidedByRedis(application, "probe"));
+        }
+    }
+
+    @RestController
+    static class Held {
+
+        private final AtomicInteger begun = new AtomicInteger();
+        private final Sinks.Empty<Void> mayEnd = Sinks.empty();
+
+        @GetMapping("/held")
+        Mono<String> held() {
+            begun.incrementAndGet();
+            return mayEnd.asMono().thenReturn("held");
+        }
+    }
+
+    @Test
+    void aShareOfRequestsAtOneTimeThatIsUsedUpIsALimitAndNoOutage() throws Exception {
+        String yaml = """
+                ratelimit.limits: [{name: few, paths: /held, key: ip, algorithm: concurrency, limit: 1}]
+                ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 1, when-unavailable: local, deadline: 1s}
+                """.formatted(redis.uri().getPort());
+        try (WebApplication application = WebApplication.start(yaml, Held.class).connected()) {
+            redis.server().kill();
+            Held handler = application.bean(Held.class);
+            Future<HttpResponse<String>> first = clients.submit(() -> application.get("/held"));
+            Eventually.until("it is held", () -> handler.begun.get() == 1);
+
+            assertThat(application.get("/held").statusCode()).isEqualTo(429);
+
+            handler.mayEnd.tryEmitEmpty();
+            assertThat(first.get().statusCode()).isEqualTo(200);
         }
     }
 

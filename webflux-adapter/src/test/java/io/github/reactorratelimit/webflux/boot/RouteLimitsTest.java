@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
@@ -61,6 +62,19 @@ class RouteLimitsTest {
         GatewayRateLimiter.Config config = new GatewayRateLimiter.Config();
         config.setLimit(limit);
         return config;
+    }
+
+    @Test
+    void aRouteIsNotChangedToALimitBelowItsCost() {
+        RouteLimits routes = new RouteLimits(BoundProperties.limits(BoundProperties.of("")));
+        GatewayRateLimiter.Config costly = said("10 per day");
+        costly.setCost("8");
+        RateLimiter limiter = routes.of("orders", costly).limiter();
+        GatewayRateLimiter.Config below = said("6 per day");
+        below.setCost("8");
+        assertThatThrownBy(() -> routes.of("orders", below))
+                .hasMessageContainingAll("route 'orders': ratelimit.cost", "costs 8 permits");
+        assertThat(limiter.policy().capacity()).isEqualTo(10);
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import org.reactivestreams.Publisher;
@@ -23,17 +24,15 @@ public record BrokenLimiter(RateLimitPolicy policy, Mono<Decision> answer) imple
     /** Answers as a limiter does whose store is away, in the mode that denies. */
     public static BrokenLimiter closed(RateLimitPolicy policy, Duration retryAfter) {
         Decision.Quota unknown = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return new BrokenLimiter(
-                policy,
-                Mono.just(
-                        Decision.deny(policy, 1, unknown, retryAfter.toNanos()).asDegraded()));
+        Decision denied = Decision.deny(policy, 1, unknown, retryAfter.toNanos());
+        return new BrokenLimiter(policy, Mono.just(denied.asDegraded(Degradation.CLOSED)));
     }
 
     /** Answers as a limiter does whose store is away, in the mode that allows. */
     public static BrokenLimiter open(RateLimitPolicy policy) {
         Decision.Quota unknown = new Decision.Quota(policy.capacity(), policy.capacity(), Decision.Quota.UNKNOWN);
-        return new BrokenLimiter(
-                policy, Mono.just(Decision.wouldAllow(policy, 1, unknown).asDegraded()));
+        Decision allowed = Decision.wouldAllow(policy, 1, unknown);
+        return new BrokenLimiter(policy, Mono.just(allowed.asDegraded(Degradation.OPEN)));
     }
 
     @Override

@@ -1,0 +1,31 @@
+package io.github.reactorratelimit.webflux.boot;
+
+import io.github.reactorratelimit.webflux.key.ClientAddress;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.context.properties.ConfigurationPropertiesBinding;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
+
+/** How the address of a client is found, by {@code ratelimit.client-address}. */
+@Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(RateLimitProperties.class)
+class ClientAddressConfiguration {
+
+    @Bean
+    @ConfigurationPropertiesBinding
+    static PropertyTextConverter rateLimitPropertyTextConverter() {
+        return new PropertyTextConverter();
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
+        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
+            Callers.requireHeadersLeft(properties.clientAddress());
+        }
+        return Callers.address(properties.clientAddress());
+    }
+}
