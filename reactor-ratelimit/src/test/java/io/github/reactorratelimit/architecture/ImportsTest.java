@@ -51,7 +51,10 @@ class ImportsTest {
             Map.entry("local", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("sketch", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("hotkeys", Set.of("reactor..", "org.reactivestreams..")),
-            Map.entry("redis", Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core..")),
+            // Lettuce tells the end of its resources by a future of Netty.
+            Map.entry(
+                    "redis",
+                    Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core..", "io.netty.util.concurrent")),
             Map.entry("retry", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("adaptive", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("fairness", Set.of("reactor..", "org.reactivestreams..")),
