@@ -88,7 +88,7 @@ final class ConcurrencyState implements LimiterState {
         }
         return leases.look(key, permits).map(seen -> {
             Decision denied = deny(permits, Decision.Quota.UNKNOWN);
-            return seen.degraded() ? denied.asDegraded() : denied;
+            return seen.degradation().map(denied::asDegraded).orElse(denied);
         });
     }
 
