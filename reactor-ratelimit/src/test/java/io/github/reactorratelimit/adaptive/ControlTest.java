@@ -99,7 +99,6 @@ class ControlTest {
         for (int i = 0; i < 100; i++) {
             now += 20 * MILLI;
             refusal(control, before);
-            control.cameBack(before, now, CallOutcome.SUCCESS);
         }
         assertThat(control.limit()).isEqualTo(90);
     }
@@ -108,9 +107,9 @@ class ControlTest {
     void rowOfRefusalsHalvesTheLimitAndCallsSentBeforeItCostNothingMore() {
         Control control = control(perSecond(100));
         long before = now;
+        now += 200 * MILLI;
         for (int i = 0; i < 100; i++) {
-            now += 20 * MILLI;
-            refusal(control, before);
+            refusal(control, before + i * MILLI);
         }
         assertThat(control.limit()).isEqualTo(45);
     }
