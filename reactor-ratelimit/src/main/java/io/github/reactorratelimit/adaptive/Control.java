@@ -14,9 +14,8 @@ import java.util.OptionalLong;
  *       worked off.
  *   <li><strong>As low as needed.</strong> The first refusal after a calm time costs a tenth. If they go on, what the downstream served meanwhile says how
  *       much it can bear; still a limit is at most halved at a time, because a window may be a bad sample.
- *   <li><strong>Where next to nothing is served, that says nothing.</strong> A downstream may fail all there is because it is behind, and a failure may cost it as much
- *       as an answer: then it recovers only when it is called less. So the limit is halved at once, and again until something is served; the climb goes back to where
- *       it was before the last halving, not to what was served meanwhile.
+ *   <li><strong>Where nothing is served, that says nothing</strong> ({@link Collapse}). The limit is halved at once, and again until something is served; then it is
+ *       doubled with each window up to what is known to be borne ({@link Growth}).
  *   <li><strong>A queue is drained.</strong> Sending just as much as is served keeps a queue for ever. While calls are slow the rate is lower than what is
  *       served, by as much as drains the queue in about a second, and at most by half; then it goes back to nine tenths of what was served.
  *   <li><strong>No growth without use.</strong> Whoever does not use the limit up learns nothing about a higher one.
@@ -41,11 +40,6 @@ final class Control {
     /** Where so large a share is served, refusals are looked at for two windows: they may cease, and few of them are a poor sample. */
     private static final double FEW = 0.5;
 
-    /** Less than this share of served calls to so many refusals is next to nothing. */
-    private static final double NEXT_TO_NOTHING = 0.15;
-
-    private static final int REFUSALS_AT_LEAST = 6;
-
     /** So much more may be sent than comes back, as a share: chance. */
     private static final double AHEAD = 0.05;
 
@@ -56,6 +50,7 @@ final class Control {
     private final long windowNanos;
     private final Window window;
     private final Growth growth = new Growth();
+    private final Collapse collapse = new Collapse();
     private final Baseline baseline;
 
     private double limit;
@@ -104,6 +99,9 @@ final class Control {
             case IGNORED -> {}
             case SUCCESS -> {
                 chances = Math.min(MOST_CHANCES, chances + adaptation.toleratedOverload());
+                if (collapse.endsWith(startedNanos)) {
+                    window.begin(nowNanos, inFlight);
+                }
                 window.served(startedNanos, nowNanos);
                 if (draining && isDrained()) {
                     endDraining(borne, nowNanos);
@@ -118,21 +116,34 @@ final class Control {
     private void overloaded(long startedNanos, long nowNanos) {
         overloadSeen = true;
         lastOverloadNanos = nowNanos;
-        if (!window.isEvidence(startedNanos)) {
-            return;
+        boolean byChance = false;
+        if (collapse.comesWith(startedNanos, inFlight)) {
+            if (growth.isProbing() && window.delivered() == 0) {
+                collapse.remember();
+            }
+            collapsed(nowNanos);
+        } else if (window.isEvidence(startedNanos)) {
+            byChance = chances >= 1;
+            chances -= byChance ? 1 : 0;
+            refusedOne(startedNanos, nowNanos, byChance);
         }
-        boolean byChance = chances >= 1;
-        if (byChance) {
-            chances--;
+        if (!byChance) {
+            growth.refused();
         }
+    }
+
+    private void refusedOne(long startedNanos, long nowNanos, boolean byChance) {
         boolean first = window.overloads() == 0 && window.wasCalmFor(2 * windowNanos, nowNanos);
         window.overloaded(startedNanos, nowNanos, byChance);
-        if (!byChance && first) {
-            refused(growth.beforeLastSteps(limit), nowNanos);
-        } else if (servesNextToNothing()) {
-            brake(nowNanos);
-        } else {
+        if (!first) {
+            collapse.refusedMore();
             judge(nowNanos);
+        } else if (byChance) {
+            judge(nowNanos);
+        } else if (collapse.isExpected() && growth.hasMoved()) {
+            collapsed(nowNanos);
+        } else {
+            refused(growth.beforeLastSteps(limit), nowNanos);
         }
     }
 
@@ -158,22 +169,16 @@ final class Control {
     /** More than {@code bearable} is too much. */
     private void refused(double bearable, long nowNanos) {
         double tooMuch = Math.max(MOST_BACK / BACK * limit, Math.min(limit, bearable));
-        double callsPerNano = measure.callsPerNano(tooMuch, window, nowNanos);
         draining = false;
         lowerTo(BACK * tooMuch, nowNanos);
-        growth.beginAt(limit, tooMuch, callsPerNano);
+        growth.beginAt(limit, tooMuch);
     }
 
-    private boolean servesNextToNothing() {
-        return window.overloads() >= REFUSALS_AT_LEAST && window.delivered() < NEXT_TO_NOTHING * window.overloads();
-    }
-
-    /** The limit is nine tenths of what was too much, or half of it: what to come back to is that, and above the floor, so that there is something to climb. */
-    private void brake(long nowNanos) {
-        double tooMuch = bounded(Math.max(limit / BACK, floor / MOST_BACK));
+    private void collapsed(long nowNanos) {
         draining = false;
+        collapse.begin(nowNanos);
+        growth.collapsed();
         lowerTo(MOST_BACK * limit, nowNanos);
-        growth.beginAt(limit, tooMuch, 0);
     }
 
     private void slow(long latency, long nowNanos) {
@@ -213,9 +218,8 @@ final class Control {
 
     private void endDraining(double bearable, long nowNanos) {
         draining = false;
-        double callsPerNano = measure.callsPerNano(bearable, window, nowNanos);
         limit = bounded(Math.max(limit, BACK * bearable));
-        growth.beginAt(limit, Math.max(limit, bearable), callsPerNano);
+        growth.beginAt(limit, Math.max(limit, bearable));
         window.begin(nowNanos, inFlight);
     }
 
@@ -249,7 +253,7 @@ final class Control {
         double before = limit;
         double ahead = measure.ahead(window, inFlight, lastGrowth);
         if (ahead <= AHEAD) {
-            limit = bounded(growth.after(limit, window.ageNanos(nowNanos), gently || ahead > 0));
+            limit = bounded(growth.after(limit, window.ageNanos(nowNanos), window.delivered(), gently || ahead > 0));
         }
         lastGrowth = limit - before;
         held = gently ? held : 0;

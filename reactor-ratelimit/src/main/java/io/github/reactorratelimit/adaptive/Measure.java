@@ -28,9 +28,6 @@ sealed interface Measure {
     /** Whether so many would be in flight if none of them stood in a queue. */
     boolean isWithoutQueue(double limit, long inFlight, long baselineNanos);
 
-    /** Calls that are served per nanosecond at this limit, as far as that can be told; 0 if not. */
-    double callsPerNano(double limit, Window window, long nowNanos);
-
     /** Whether lowering the limit by this share of the excess latency lets what has piled up drain; otherwise it goes by itself. */
     boolean drains();
 
@@ -65,11 +62,6 @@ sealed interface Measure {
         }
 
         @Override
-        public double callsPerNano(double limit, Window window, long nowNanos) {
-            return limit / periodNanos;
-        }
-
-        @Override
         public boolean drains() {
             return true;
         }
@@ -101,11 +93,6 @@ sealed interface Measure {
         @Override
         public boolean isWithoutQueue(double limit, long inFlight, long baselineNanos) {
             return false;
-        }
-
-        @Override
-        public double callsPerNano(double limit, Window window, long nowNanos) {
-            return window.deliveredPerNano(nowNanos);
         }
 
         @Override

@@ -104,6 +104,17 @@ class ControlTest {
     }
 
     @Test
+    void rowOfRefusalsHalvesTheLimitAndCallsSentBeforeItCostNothingMore() {
+        Control control = control(perSecond(100));
+        long before = now;
+        now += 200 * MILLI;
+        for (int i = 0; i < 100; i++) {
+            refusal(control, before + i * MILLI);
+        }
+        assertThat(control.limit()).isEqualTo(45);
+    }
+
+    @Test
     void refusalsThatGoOnLowerTheLimitByHalfAtMostUntilWhatIsServed() {
         Control control = control(perSecond(100));
         for (int i = 0; i < 50; i++) {
@@ -135,6 +146,45 @@ class ControlTest {
             goodSecond(control);
         }
         assertThat(control.limit()).as("not what was served meanwhile").isBetween(95L, 105L);
+    }
+
+    @Test
+    void collapseOfALimitThatHadDoubledComesBackToTheHalfAndGoesOnFromThere() {
+        Control control = control(perSecond(20));
+        calls(control, 10, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        calls(control, 20, ofMillis(500), ofMillis(5), CallOutcome.SUCCESS);
+        assertThat(control.limit()).isEqualTo(80);
+        calls(control, 4, ofMillis(40), ofMillis(5), CallOutcome.OVERLOAD);
+        assertThat(control.limit()).isEqualTo(36);
+        goodSecond(control);
+        goodSecond(control);
+        assertThat(control.limit())
+                .as("40 was borne, so it is probed from there")
+                .isBetween(41L, 50L);
+    }
+
+    @Test
+    void whatAProbeCostIsPaidForBeforeTheNextOne() {
+        assertThat(secondsUntilTheNextProbe(1)).isEqualTo(5);
+        assertThat(secondsUntilTheNextProbe(8)).isBetween(6, 8);
+        assertThat(secondsUntilTheNextProbe(500)).as("not for ever").isBetween(9, 12);
+    }
+
+    /** Calls that were sent before the decrease, some of which are served: what cannot lower the limit once more, and is no collapse. */
+    private int secondsUntilTheNextProbe(int refusals) {
+        Control control = control(perSecond(100));
+        long before = now;
+        now += 10 * MILLI;
+        for (int i = 0; i < refusals; i++) {
+            refusal(control, before);
+            control.cameBack(before, now, CallOutcome.SUCCESS);
+        }
+        int seconds = 0;
+        while (control.limit() <= 100) {
+            goodSecond(control);
+            seconds++;
+        }
+        return seconds;
     }
 
     @Test

@@ -18,7 +18,7 @@ class CoursePlotTest {
             new Simulation.Phase(150, ofSeconds(60)));
 
     private static List<Simulation.Point> run(AdaptivePolicy policy, Manner manner) {
-        return new Simulation(policy, manner, ofMillis(50), 0.3, 300).run(PHASES, 1);
+        return new Simulation(policy, manner, ofMillis(50), 0.3, 0, 300).run(PHASES, 1);
     }
 
     @Test
@@ -32,6 +32,7 @@ class CoursePlotTest {
                 run(aimd.withAdaptation(Adaptation.aimd().withSlowCalls(ofMillis(200))), Manner.SLOWS_DOWN));
         plot.add("gradient; the downstream only slows down", run(gradient, Manner.SLOWS_DOWN));
         plot.add("gradient; the downstream slows down, then refuses", run(gradient, Manner.SLOWS_DOWN_AND_REFUSES));
+        plot.add("AIMD; the downstream fails, which costs it as much as an answer", run(aimd, Manner.FAILS));
         new Figures("plots").check("adaptive", plot.document());
     }
 }

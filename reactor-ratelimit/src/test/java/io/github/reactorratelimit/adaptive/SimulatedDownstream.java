@@ -23,7 +23,11 @@ final class SimulatedDownstream {
         /** Serves one after the other; refuses those that would wait for more than half a second. */
         SLOWS_DOWN_AND_REFUSES,
         /** Refuses what finds {@code capacity} calls in flight, each of which takes its time. */
-        REFUSES_IN_FLIGHT
+        REFUSES_IN_FLIGHT,
+        /** Fails what finds it a tenth of a second behind. A failure costs it as much as an answer, so it recovers only when it is called less. */
+        FAILS,
+        /** As {@link #FAILS}; and calls take up to 20 ms to get there, so that they come unevenly. */
+        FAILS_UNEVENLY
     }
 
     /** Stands for a 429. */
@@ -36,10 +40,16 @@ final class SimulatedDownstream {
     }
 
     private static final double NANOS = 1e9;
+    private static final double BEHIND_NANOS = 0.1e9;
+    /** Downstreams that fail are themselves again so long after the calls have stopped. */
+    private static final double RECOVERY_NANOS = 1e9;
+
+    private static final long WAY_NANOS = 20_000_000;
 
     private final Manner manner;
     private final Duration latency;
     private final double jitter;
+    private final double errors;
     private final Scheduler scheduler;
     private final SplittableRandom random;
     private final Queue<MonoSink<Integer>> queue = new ArrayDeque<>();
@@ -50,20 +60,32 @@ final class SimulatedDownstream {
     private long inSecond;
     private boolean serving;
     private long inFlight;
+    private double busyUntilNanos;
     private long served;
     private long refused;
 
-    /** @param jitter how many times as long a call may take, at random, beyond its latency */
+    /**
+     * @param jitter how many times as long a call may take, at random, beyond its latency
+     * @param errors the share of answers that are failures at random, however little it is called
+     */
     SimulatedDownstream(
-            Manner manner, Duration latency, double jitter, double capacity, Scheduler scheduler, long seed) {
+            Manner manner,
+            Duration latency,
+            double jitter,
+            double errors,
+            double capacity,
+            Scheduler scheduler,
+            long seed) {
         this.manner = manner;
         this.latency = latency;
         this.jitter = jitter;
+        this.errors = errors;
         this.scheduler = scheduler;
         this.random = new SplittableRandom(seed);
         this.capacity = capacity;
         this.tokens = capacity;
         this.tokensAtNanos = now();
+        this.busyUntilNanos = now();
     }
 
     void capacity(double perSecond) {
@@ -92,6 +114,9 @@ final class SimulatedDownstream {
                     }
                 }
                 case REFUSES_IN_FLIGHT -> inFlight(sink);
+                case FAILS -> answer(sink, bears());
+                case FAILS_UNEVENLY ->
+                    scheduler.schedule(() -> answer(sink, bears()), random.nextLong(WAY_NANOS), TimeUnit.NANOSECONDS);
             }
         });
     }
@@ -115,6 +140,15 @@ final class SimulatedDownstream {
             inSecond = 0;
         }
         return ++inSecond <= capacity;
+    }
+
+    private boolean bears() {
+        double now = now();
+        busyUntilNanos = Math.max(busyUntilNanos, now);
+        boolean bearable = busyUntilNanos - now <= BEHIND_NANOS;
+        double after = busyUntilNanos + NANOS / capacity;
+        busyUntilNanos = bearable ? after : Math.min(after, now + BEHIND_NANOS + RECOVERY_NANOS);
+        return bearable;
     }
 
     private void line(MonoSink<Integer> sink) {
@@ -151,8 +185,9 @@ final class SimulatedDownstream {
     }
 
     private void answer(MonoSink<Integer> sink, boolean granted) {
+        boolean good = granted && (errors == 0 || random.nextDouble() >= errors);
         later(() -> {
-            if (granted) {
+            if (good) {
                 served++;
                 sink.success(1);
             } else {

@@ -26,20 +26,28 @@ final class Simulation {
     private final SimulatedDownstream.Manner manner;
     private final Duration latency;
     private final double jitter;
+    private final double errors;
     private final int callers;
 
-    Simulation(AdaptivePolicy policy, SimulatedDownstream.Manner manner, Duration latency, double jitter, int callers) {
+    Simulation(
+            AdaptivePolicy policy,
+            SimulatedDownstream.Manner manner,
+            Duration latency,
+            double jitter,
+            double errors,
+            int callers) {
         this.policy = policy;
         this.manner = manner;
         this.latency = latency;
         this.jitter = jitter;
+        this.errors = errors;
         this.callers = callers;
     }
 
     List<Point> run(List<Phase> phases, long seed) {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
-        SimulatedDownstream downstream =
-                new SimulatedDownstream(manner, latency, jitter, phases.get(0).capacity(), time, seed);
+        SimulatedDownstream downstream = new SimulatedDownstream(
+                manner, latency, jitter, errors, phases.get(0).capacity(), time, seed);
         AdaptiveLimiter limiter = AdaptiveLimiter.builder(policy)
                 .scheduler(time)
                 .overloadWhen(SimulatedDownstream.Refused.class::isInstance)
