@@ -17,8 +17,10 @@ export const number = (value) => new Intl.NumberFormat('en', { maximumFractionDi
 
 /** Says what went wrong, or nothing any more. */
 export function tell(box, problem) {
-  box.hidden = !problem;
-  box.textContent = problem ?? '';
+  const text = problem ?? '';
+  box.hidden = !text;
+  // The same words again would be read aloud again.
+  if (box.textContent !== text) box.textContent = text;
 }
 
 export function copyButton(button, source) {

@@ -23,7 +23,7 @@ export class Model {
     this.frames++;
     const at = atMicros / 1000;
     const before = this.secondBefore(at);
-    const span = Math.max(SECOND, at - before.at);
+    const span = before === NOTHING ? Math.max(SECOND, at) : at - before.at;
     const rates = instances.map((instance, index) =>
       perCount((name) => ((instance[name] - before.instances[index][name]) * SECOND) / span),
     );
@@ -33,10 +33,12 @@ export class Model {
     while (this.samples[0].at < at - WINDOW - MARGIN) this.samples.shift();
   }
 
-  /** The last sample that is a second old; before there is one, nothing had happened. */
+  /** The sample that is nearest to a second old: frames are not quite even. Before there is one of that age, nothing had happened. */
   secondBefore(at) {
-    for (let i = this.samples.length - 1; i >= 0; i--) if (this.samples[i].at <= at - SECOND) return this.samples[i];
-    return NOTHING;
+    const older = this.samples.findLastIndex((sample) => sample.at <= at - SECOND);
+    if (older < 0) return NOTHING;
+    const [far, near] = [this.samples[older], this.samples[older + 1]];
+    return near && near.at - (at - SECOND) < at - SECOND - far.at ? near : far;
   }
 
   total(name) {

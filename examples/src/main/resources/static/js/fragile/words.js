@@ -18,10 +18,14 @@ const limiter = ({ shape, rate, inFlight }, level) =>
     'retry-after': `${rate} a second and pauses learned from Retry-After`,
   })[shape];
 
+/** What is tried again may be turned away after it was sent. */
+const isSentOnce = ({ retries }) => retries === 'never';
+const turnedAway = (settings) => (isSentOnce(settings) ? 'are turned away, not sent' : 'are turned away');
+
 /** How a side fares: 'nothing' yet, 'well', 'shed' if it is well with what was sent, with 'losses', or 'collapsed'. */
-function state({ counts, ended }) {
+function state({ counts, ended }, settings) {
   if (ended === 0) return 'nothing';
-  const sent = ended - counts[WHAT.TURNED_AWAY];
+  const sent = ended - (isSentOnce(settings) ? counts[WHAT.TURNED_AWAY] : 0);
   const good = counts[WHAT.GOOD];
   if (good > 0 && good / ended >= WELL) return 'well';
   if (sent === 0 || good / sent >= WELL) return 'shed';
@@ -29,11 +33,11 @@ function state({ counts, ended }) {
 }
 
 /** The ways in which calls were lost, the most frequent first. */
-function losses({ counts, ended }, breaks) {
+function losses({ counts, ended }, settings) {
   return [
     [WHAT.REFUSED, 'are refused'],
-    [WHAT.FAILED, breaks === 'slows-down' ? 'are answered too late' : 'fail'],
-    [WHAT.TURNED_AWAY, 'are turned away, not sent'],
+    [WHAT.FAILED, settings.breaks === 'slows-down' ? 'fail or come too late' : 'fail'],
+    [WHAT.TURNED_AWAY, turnedAway(settings)],
   ]
     .filter(([what]) => counts[what] > 0)
     .sort(([a], [b]) => counts[b] - counts[a])
@@ -41,11 +45,11 @@ function losses({ counts, ended }, breaks) {
     .join(' and ');
 }
 
-function outcome(lately, breaks) {
+function outcome(lately, settings) {
   const { counts, ended, took } = lately;
   const within = took.length ? `, half of them within ${seconds(round(quantile(took, 0.5)))}` : '';
   const nothing = counts[WHAT.GOOD] === 0 ? 'nothing' : 'next to nothing';
-  switch (state(lately)) {
+  switch (state(lately, settings)) {
     case 'nothing':
       return [['nothing has been answered yet']];
     case 'well':
@@ -55,9 +59,9 @@ function outcome(lately, breaks) {
         ? [['every call that is sent is answered well', 'left'], [`${within}; `], [`${share(counts[WHAT.TURNED_AWAY], ended)} are turned away, not sent`, 'waiting']]
         : [['all calls are turned away, not sent', 'waiting']];
     case 'collapsed':
-      return [[`${nothing} is answered well`, 'denied'], [`: ${losses(lately, breaks)}`]];
+      return [[`${nothing} is answered well`, 'denied'], [`: ${losses(lately, settings)}`]];
     default:
-      return [[losses(lately, breaks), 'denied']];
+      return [[losses(lately, settings), 'denied']];
   }
 }
 
@@ -69,12 +73,12 @@ export function describe(model, settings) {
     ...(bad ? [['The server has a bad moment', 'denied'], [` and can do only ${model.level.capacity} a second. `]] : []),
     ['Without', 'strong'],
     [' a limiter, '],
-    ...outcome(without, settings.breaks),
+    ...outcome(without, settings),
     ['. Behind '],
     [limiter(settings, model.level), 'strong'],
     [', '],
-    ...outcome(within, settings.breaks),
+    ...outcome(within, settings),
     ['.'],
   ];
-  return { parts, situation: [bad ? 'bad' : 'usual', state(without), state(within)].join(' ') };
+  return { parts, situation: [bad ? 'bad' : 'usual', state(without, settings), state(within, settings)].join(' ') };
 }

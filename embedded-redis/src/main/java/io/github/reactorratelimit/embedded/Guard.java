@@ -15,7 +15,7 @@ final class Guard implements AutoCloseable {
 
     /** Signals to the whole process group must not take the shell before the JVM. */
     private static final String SCRIPT = """
-            trap '' HUP INT TERM
+            trap '' HUP INT QUIT TERM
             server=0
             while read -r line; do server=$line; done
             [ "$server" -gt 0 ] && kill -9 "$server"

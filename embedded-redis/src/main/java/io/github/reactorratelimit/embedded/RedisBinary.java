@@ -31,7 +31,7 @@ final class RedisBinary {
     /** @param wanted what the user names, which is taken or refused, never passed over */
     static Path find(Path directory, @Nullable String wanted, String os, String arch, String searchPath) {
         if (wanted != null && !wanted.isBlank()) {
-            Path path = Path.of(wanted);
+            Path path = Path.of(wanted).toAbsolutePath();
             if (!Files.isExecutable(path)) {
                 throw new NoRedisException("-Dredis.server=" + wanted + " is not an executable file");
             }
@@ -74,7 +74,7 @@ final class RedisBinary {
     private static Optional<Path> onPath(String searchPath) {
         return Arrays.stream(searchPath.split(File.pathSeparator, -1))
                 .filter(directory -> !directory.isBlank())
-                .map(directory -> Path.of(directory, "redis-server"))
+                .map(directory -> Path.of(directory, "redis-server").toAbsolutePath())
                 .filter(Files::isExecutable)
                 .findFirst();
     }

@@ -29,6 +29,7 @@ import org.springframework.core.env.Environment;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
@@ -70,6 +71,12 @@ final class WebApplication implements AutoCloseable {
             return status < 400
                     ? Mono.just("welcome")
                     : Mono.error(new ResponseStatusException(HttpStatusCode.valueOf(status), "no"));
+        }
+
+        /** Reads the body before it answers: the connection is closed then, and an answer before that may get lost with what was not read. */
+        @PostMapping({"/upload", "/told"})
+        Mono<String> upload(@RequestBody String body) {
+            return Mono.just("thanks");
         }
     }
 
