@@ -156,7 +156,11 @@ class ClusterPageTest {
                       if (!cluster.isDrawn()) return null;
                       const [limit, both, a, b] = %s.map((set) => set.data);
                       const samples = cluster.samples();
-                      const secondBefore = (i) => both.findLastIndex(({ x }) => x <= both[i].x - 1 + 1e-9);
+                      const secondBefore = (i) => {
+                        const off = ({ x }) => Math.abs(both[i].x - 1 - x);
+                        const older = both.findLastIndex(({ x }) => x <= both[i].x - 1 + 1e-9);
+                        return older >= 0 && off(both[older + 1]) < off(both[older]) - 1e-9 ? older + 1 : older;
+                      };
                       let drawn = 0;
                       let at = both.length - 1;
                       for (let next = secondBefore(at); next >= 0; at = next, next = secondBefore(at)) {

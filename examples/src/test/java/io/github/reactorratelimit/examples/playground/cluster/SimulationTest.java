@@ -58,7 +58,7 @@ class SimulationTest {
     }
 
     private Frame last() {
-        return frames.get(frames.size() - 1);
+        return frames.isEmpty() ? until("the first frame", frame -> true) : frames.get(frames.size() - 1);
     }
 
     /** The first frame from now on of which this holds. */
