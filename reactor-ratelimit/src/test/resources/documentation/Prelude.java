@@ -1,4 +1,4 @@
-import static io.github.reactorratelimit.RateLimiter.ask;
+import static io.github.reactorratelimit.RateLimiter.permits;
 import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static java.time.Duration.ofHours;
@@ -20,7 +20,10 @@ import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
 import io.github.reactorratelimit.retry.RateLimitRetry;
 import io.github.reactorratelimit.retry.RetryBudget;
-import io.github.reactorratelimit.sketch.SketchStore;
+import io.github.reactorratelimit.local.SketchStore;
+import io.github.reactorratelimit.spi.CompareAndSwapEngine;
+import io.github.reactorratelimit.spi.CompareAndSwapStore;
+import io.github.reactorratelimit.spi.StoreUnavailableException;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -88,6 +91,8 @@ abstract class Prelude {
     static RateLimitPolicy policy;
     static RateLimiter limiter;
     static AdaptiveLimiter exchange;
+    static CompareAndSwapEngine engine;
+    static RateLimiter byPlan;
     static RateLimiter perIp;
     static RateLimiter perUser;
     static RateLimiter global;

@@ -44,6 +44,16 @@ abstract class WebPrelude {
 
     interface Quotes {}
 
+    interface Plans {
+        Mono<RateLimitPolicy> policyOf(String keyOfApiKey);
+    }
+
+    interface Customers {
+        Mono<String> idOf(String apiKey);
+
+        Mono<RateLimitPolicy> planOf(String customer);
+    }
+
     static boolean isInternal(ServerWebExchange exchange) {
         return false;
     }

@@ -37,8 +37,24 @@ export const secondsAxis = (labels) => ({
   ticks: { stepSize: 2, display: labels, maxRotation: 0, callback: (value) => (value === 0 ? 'now' : `${value} s`) },
 });
 
+/**
+ * What of a filled line is within the window, beginning at the edge. Chart.js does not move points before the edge any more, and would fill the
+ * area between them and the line.
+ */
+export function fromEdge(points) {
+  const x = -WINDOW / 1000;
+  const last = points.findLastIndex((point) => point.x <= x);
+  return last < 0 ? points : [{ x, y: points[last].y }, ...points.slice(last + 1)];
+}
+
 /** As wide in all charts. */
 export const valueAxis = (options) => ({ afterFit: (axis) => (axis.width = 56), ...options });
+
+/**
+ * Draws a chart whose colours changed. Not in the mode 'none', in which Chart.js keeps the colours that bars and marks had at first: before
+ * their first painting those are its own.
+ */
+export const repaint = (chart) => chart.update();
 
 export const paint = (set, stroke, fill) => Object.assign(set, { borderColor: stroke, backgroundColor: fill });
 
@@ -50,5 +66,5 @@ export function paintAxes(chart) {
     axis.ticks.color = colour('soft');
   }
   chart.options.plugins.legend.labels.color = colour('soft');
-  chart.update('none');
+  repaint(chart);
 }

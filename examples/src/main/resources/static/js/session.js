@@ -16,10 +16,10 @@ export class Session {
    * @param problem where to say what went wrong
    * @param settings what the person wants now
    * @param hello told of the first event of each stream
-   * @param frame told of all others
+   * @param frames told of what happened since: a list, which is long at first if there is a history
    */
-  constructor({ path, problem, settings, hello, frame }) {
-    Object.assign(this, { path, problem, settings, hello, frame });
+  constructor({ path, problem, settings, hello, frames }) {
+    Object.assign(this, { path, problem, settings, hello, frames });
     /** Whose commands are obeyed; null while there is none. */
     this.simulation = null;
   }
@@ -52,8 +52,9 @@ export class Session {
   async #start() {
     if (!this.#shown || this.#stream) return;
     const mine = (this.#stream = new AbortController());
+    const first = this.settings();
     try {
-      for await (const event of serverEvents(this.path, this.settings(), mine.signal)) this.#take(event);
+      for await (const event of serverEvents(this.path, first, mine.signal)) this.#take(event, first);
       if (this.#stream === mine) this.#again(null);
     } catch (failure) {
       if (this.#stream === mine) this.#again(failure.message);
@@ -66,13 +67,17 @@ export class Session {
     setTimeout(() => this.#start(), RETRY_MILLIS);
   }
 
-  #take({ name, data }) {
+  #take({ name, data }, first) {
     if (name === 'hello') {
       tell(this.problem, null);
       this.simulation = data.simulation;
       this.hello(data);
+      // What was changed meanwhile found no simulation.
+      if (JSON.stringify(this.settings()) !== JSON.stringify(first)) this.command('PUT', 'settings', this.settings());
+    } else if (name === 'history') {
+      this.frames(data);
     } else {
-      this.frame(data);
+      this.frames([data]);
     }
   }
 

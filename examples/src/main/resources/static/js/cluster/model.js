@@ -3,14 +3,14 @@ import { MARGIN, WINDOW } from '../charts.js';
 
 const SECOND = 1_000;
 const COUNTS = ['arrived', 'allowed', 'denied', 'alone'];
-const NOTHING = { at: 0, redis: 'none', instances: [0, 1].map(() => ({ arrived: 0, allowed: 0, denied: 0, alone: 0 })) };
+const NOTHING = { at: 0, limit: 0, redis: 'none', instances: [0, 1].map(() => ({ arrived: 0, allowed: 0, denied: 0, alone: 0 })) };
 
 const perCount = (of) => Object.fromEntries(COUNTS.map((name) => [name, of(name)]));
 
 export class Model {
   constructor() {
     this.frames = 0;
-    /** The last seconds, by time: { at, redis, isAway, instances, rates }. */
+    /** The last seconds, by time: { at, limit, redis, isAway, instances, rates }. */
     this.samples = [];
     this.last = { ...NOTHING, isAway: false, rates: NOTHING.instances };
   }
@@ -19,7 +19,7 @@ export class Model {
     return this.last.at;
   }
 
-  take({ atMicros, redis, instances }) {
+  take({ atMicros, limit, redis, instances }) {
     this.frames++;
     const at = atMicros / 1000;
     const before = this.secondBefore(at);
@@ -28,7 +28,7 @@ export class Model {
       perCount((name) => ((instance[name] - before.instances[index][name]) * SECOND) / span),
     );
     const isAway = redis === 'down' || instances.some(({ isAlone }, index) => isAlone && rates[index].arrived > 0);
-    this.last = { at, redis, isAway, instances, rates };
+    this.last = { at, limit, redis, isAway, instances, rates };
     this.samples.push(this.last);
     while (this.samples[0].at < at - WINDOW - MARGIN) this.samples.shift();
   }

@@ -1,5 +1,5 @@
 // The two charts: what each instance let through, and both together against the limit; and what they turned away.
-import { line, paint, paintAxes, secondsAxis, shared, valueAxis } from '../charts.js';
+import { fromEdge, line, paint, paintAxes, secondsAxis, shared, valueAxis } from '../charts.js';
 import { byId, colour } from '../dom.js';
 
 const A = 'policy-6';
@@ -30,7 +30,7 @@ const lineOf = (label, width, borderDash) => ({ ...line(label, width), borderDas
 export class Stage {
   constructor() {
     this.through = chart('cluster-through', false, 'let through per second', [
-      lineOf('limit', 1.6, DOTTED),
+      { ...lineOf('limit', 1.6, DOTTED), stepped: 'before' },
       lineOf('A and B together', 2.8, []),
       lineOf('A', 1.6, []),
       lineOf('B', 1.6, DASHED),
@@ -55,12 +55,12 @@ export class Stage {
     }
   }
 
-  draw(model, limit, now) {
+  draw(model, now) {
     const points = (of) => model.samples.map((sample) => ({ x: (sample.at - now) / 1000, y: of(sample) }));
     const rate = (index, name) => points(({ rates }) => rates[index][name]);
-    const isAway = points((sample) => (sample.isAway ? 1 : 0));
+    const isAway = fromEdge(points((sample) => (sample.isAway ? 1 : 0)));
     this.fill(this.through, [
-      [{ x: -1000, y: limit }, { x: 0, y: limit }],
+      points(({ limit }) => limit),
       points(({ rates }) => rates[0].allowed + rates[1].allowed),
       rate(0, 'allowed'),
       rate(1, 'allowed'),

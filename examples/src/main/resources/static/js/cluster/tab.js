@@ -1,6 +1,7 @@
 // The tab of the cluster: two instances on the server and, when the person asks for it, a Redis for them that can be killed.
 import { pace } from '../charts.js';
 import { byId, copyButton, element, number } from '../dom.js';
+import { Freeze } from '../freeze.js';
 import { Session } from '../session.js';
 import { Controls } from './controls.js';
 import { Model } from './model.js';
@@ -13,22 +14,25 @@ const COUNTS = ['arrived', 'allowed', 'denied', 'alone'];
 const ALONE = { open: 'alone: lets all through', closed: 'alone: turns all away', local: 'alone: gives out its share' };
 
 const controls = new Controls(() => {
-  tellWords();
+  if (freeze.isOn) freeze.putOff();
+  else tellWords();
   session.change(() => {});
 });
+const freeze = new Freeze(byId('cluster-hold'), tellAll);
 const stage = new Stage();
 const deeds = { start: byId('cluster-start'), kill: byId('cluster-kill'), freeze: byId('cluster-freeze') };
 
 let model = new Model();
 let frameCameAt = 0;
 let busy = false;
+let code = '';
 
 const session = new Session({
   path: '/api/cluster',
   problem: byId('cluster-problem'),
   settings: () => controls.values(),
   hello: () => (model = new Model()),
-  frame: take,
+  frames: take,
 });
 
 export function show() {
@@ -39,17 +43,22 @@ export function show() {
 export function hide() {
   session.hide();
   model = new Model();
-  tellAll();
+  if (!freeze.isOn) tellAll();
 }
 
-function take(frame) {
-  model.take(frame);
+function take(frames) {
+  for (const frame of frames) {
+    model.take(frame);
+    code = frame.code ?? code;
+  }
   frameCameAt = performance.now();
-  if (frame.code) byId('cluster-code').textContent = frame.code;
+  if (freeze.isOn) return tellDeeds(model.last.redis);
+  byId('cluster-code').textContent = code;
   tellFigures();
 }
 
 function tellAll() {
+  byId('cluster-code').textContent = code;
   tellFigures();
   tellWords();
 }
@@ -110,10 +119,10 @@ let drawn = -1;
 
 function draw(at) {
   requestAnimationFrame(draw);
-  if (!session.shown || model.frames === 0) return;
+  if (!session.shown || freeze.isOn || model.frames === 0) return;
   if (at - drawnAt >= pace(0)) {
     drawnAt = at;
-    stage.draw(model, controls.values().sharedRate, model.now + Math.min(100, performance.now() - frameCameAt));
+    stage.draw(model, model.now + Math.min(100, performance.now() - frameCameAt));
     drawn = model.now;
   }
   if (at - worded >= WORDS_MILLIS) {

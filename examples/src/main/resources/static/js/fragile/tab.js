@@ -1,6 +1,7 @@
 // The second tab: the same calls to two copies of a fragile server, with a limiter before one of them.
 import { pace } from '../charts.js';
 import { byId, copyButton, element, number } from '../dom.js';
+import { Freeze } from '../freeze.js';
 import { Session } from '../session.js';
 import { seconds } from '../settings.js';
 import { Controls } from './controls.js';
@@ -17,10 +18,11 @@ const controls = new Controls(settingsChanged);
 const sides = new Sides();
 let model = new Model();
 let frameCameAt = 0;
-let frozen = false;
+let code = '';
+const freeze = new Freeze(byId('fragile-freeze'), tellAll);
 let drawn = null;
 let announced = { situation: '', at: 0 };
-let announceAt = EFFECT_MILLIS;
+let announceAt = null;
 
 const session = new Session({
   path: '/api/fragile',
@@ -29,26 +31,37 @@ const session = new Session({
   hello: () => {
     model = new Model();
     announced = { situation: '', at: 0 };
-    announceAt = EFFECT_MILLIS;
+    announceAt = null;
   },
-  frame: take,
+  frames: take,
 });
 
 export const show = () => session.show();
 export const hide = () => session.hide();
 
-function take(frame) {
-  const before = Math.floor(model.now / 1000);
-  model.take(frame);
+function take(frames) {
+  const before = model.frames === 0 ? null : Math.floor(model.now / 1000);
+  for (const frame of frames) {
+    model.take(frame);
+    code = frame.code ?? code;
+  }
+  if (before === null) announceAt = model.now + EFFECT_MILLIS;
   frameCameAt = performance.now();
-  if (frame.code) byId('fragile-code').textContent = frame.code;
-  if (frozen) return;
+  if (freeze.isOn) return;
+  byId('fragile-code').textContent = code;
   tellFigures();
-  if (Math.floor(model.now / 1000) !== before || model.frames === 1) tellInWords();
+  if (Math.floor(model.now / 1000) !== before) tellInWords();
+}
+
+function tellAll() {
+  byId('fragile-code').textContent = code;
+  tellFigures();
+  tellInWords();
 }
 
 function settingsChanged() {
-  tellInWords();
+  if (freeze.isOn) freeze.putOff();
+  else tellInWords();
   session.change(() => (announceAt = model.now + EFFECT_MILLIS));
 }
 
@@ -94,7 +107,7 @@ let drawnAt = 0;
 /** Between two frames time goes on, up to one frame ahead: no further than the server told. */
 function draw(at) {
   requestAnimationFrame(draw);
-  if (!session.shown || frozen || model.frames === 0 || at - drawnAt < pace(0)) return;
+  if (!session.shown || freeze.isOn || model.frames === 0 || at - drawnAt < pace(0)) return;
   drawnAt = at;
   sides.draw(model, model.now + Math.min(100, performance.now() - frameCameAt));
   drawn = model.now;
@@ -104,10 +117,6 @@ byId('fragile-bad').addEventListener('click', () => {
   session.command('POST', 'bad-moment', { millis: BAD_MOMENT_MILLIS });
 });
 byId('fragile-burst').addEventListener('click', () => session.command('POST', 'clicks', { requests: 50 }));
-byId('fragile-freeze').addEventListener('click', () => {
-  frozen = !frozen;
-  byId('fragile-freeze').setAttribute('aria-pressed', String(frozen));
-});
 copyButton(byId('fragile-copy'), byId('fragile-code'));
 document.addEventListener('themechange', () => sides.paint());
 tellInWords();

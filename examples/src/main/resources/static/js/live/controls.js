@@ -1,5 +1,5 @@
 // The settings, and the sentence that says them.
-import { byId, element } from '../dom.js';
+import { element } from '../dom.js';
 import { plain, seconds, SettingsForm, TRAFFIC_SLIDERS, TRAFFIC_USES } from '../settings.js';
 
 const SLIDERS = {
@@ -29,11 +29,6 @@ const CHOSEN = { policy: 'token-bucket', mode: 'delay', traffic: 'bursts' };
 export class Controls extends SettingsForm {
   constructor(changed) {
     super({ prefix: '', sliders: SLIDERS, chosen: CHOSEN, uses: USES, changed });
-  }
-
-  refresh() {
-    super.refresh();
-    byId('sentence').replaceChildren(...this.sentence());
   }
 
   choose(policy) {

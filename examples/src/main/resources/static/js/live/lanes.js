@@ -1,5 +1,5 @@
 // A small chart for each policy, all on the same traffic: what left and what was denied, by quarters of a second.
-import { SLOT, WINDOW } from '../charts.js';
+import { repaint, SLOT, WINDOW } from '../charts.js';
 import { byId, colour, element, number } from '../dom.js';
 
 const SLOTS = WINDOW / SLOT;
@@ -61,7 +61,7 @@ export class Lanes {
     for (const { chart } of this.cards.values()) {
       chart.data.datasets[0].backgroundColor = colour('left');
       chart.data.datasets[1].backgroundColor = `${colour('denied')}b0`;
-      chart.update('none');
+      repaint(chart);
     }
   }
 

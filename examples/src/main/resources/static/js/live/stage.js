@@ -1,5 +1,5 @@
 // The two large charts: what became of each request, and how the limiter stands.
-import { line, paint, paintAxes, secondsAxis, shared, valueAxis } from '../charts.js';
+import { fromEdge, line, paint, paintAxes, secondsAxis, shared, valueAxis } from '../charts.js';
 import { byId, colour } from '../dom.js';
 import { WHAT } from './model.js';
 
@@ -105,7 +105,7 @@ export class Stage {
     }
     data.forEach((points, set) => (this.requests.data.datasets[set].data = points));
     this.requests.update('none');
-    this.levels.data.datasets[0].data = lane.levels.map((level) => ({ x: x(level.at), y: level.remaining }));
+    this.levels.data.datasets[0].data = fromEdge(lane.levels.map((level) => ({ x: x(level.at), y: level.remaining })));
     this.levels.data.datasets[1].data = lane.levels.map((level) => ({ x: x(level.at), y: level.waiting }));
     this.levels.update('none');
   }

@@ -1,6 +1,7 @@
 // The first tab: starts a simulation on the server while it is shown, draws what that tells, sends what the person does.
 import { pace } from '../charts.js';
 import { byId, copyButton, number } from '../dom.js';
+import { Freeze } from '../freeze.js';
 import { Session } from '../session.js';
 import { Controls } from './controls.js';
 import { Lanes } from './lanes.js';
@@ -15,29 +16,51 @@ const lanes = new Lanes(controls.policies(), choosePolicy);
 
 let model = new Model([]);
 let frameCameAt = 0;
-let frozen = false;
+let code = '';
+const freeze = new Freeze(byId('freeze'), tellAll);
 
 const session = new Session({
   path: '/api/live',
   problem: byId('live-problem'),
   settings: () => controls.values(),
   hello: ({ policies }) => (model = new Model(policies)),
-  frame: take,
+  frames: take,
 });
 
 export const show = () => session.show();
 export const hide = () => session.hide();
 
-function take(frame) {
-  model.take(frame);
+function take(frames) {
+  for (const frame of frames) {
+    model.take(frame);
+    code = frame.code ?? code;
+  }
   frameCameAt = performance.now();
-  if (frame.code) byId('code').textContent = frame.code;
+  if (freeze.isOn) return;
+  byId('code').textContent = code;
   tellFigures();
 }
 
 function settingsChanged() {
+  if (freeze.isOn) freeze.putOff();
+  else tellSettings();
+  session.change(announce);
+}
+
+function tellSettings() {
   lanes.choose(controls.values().policy);
-  session.change(() => (byId('announcer').textContent = byId('sentence').textContent));
+  byId('sentence').replaceChildren(...controls.sentence());
+}
+
+function announce() {
+  if (!freeze.isOn) byId('announcer').textContent = byId('sentence').textContent;
+}
+
+function tellAll() {
+  byId('code').textContent = code;
+  tellSettings();
+  tellFigures();
+  announce();
 }
 
 function choosePolicy(policy) {
@@ -49,7 +72,7 @@ const shownLane = () => model.lane(controls.values().policy);
 
 function tellFigures() {
   const lane = shownLane();
-  if (!lane || frozen) return;
+  if (!lane) return;
   const rate = lane.rate(model.now);
   byId('figure-arrived').textContent = number(model.arrived);
   byId('figure-left').textContent = number(lane.totals[1]);
@@ -67,7 +90,7 @@ let drawn = null;
 function draw(at) {
   requestAnimationFrame(draw);
   const lane = shownLane();
-  if (!session.shown || frozen || !lane || model.frames === 0) return;
+  if (!session.shown || freeze.isOn || !lane || model.frames === 0) return;
   const rest = pace(model.arrivals.length);
   if (at - drawnAt >= rest) {
     drawnAt = at;
@@ -84,16 +107,12 @@ byId('click').addEventListener('click', () => session.command('POST', 'clicks', 
 byId('click-many').addEventListener('click', () => session.command('POST', 'clicks', { requests: 20 }));
 byId('pause').addEventListener('click', () => session.command('POST', 'pause', { millis: 2_000 }));
 byId('cancel').addEventListener('click', () => session.command('POST', 'cancel'));
-byId('freeze').addEventListener('click', () => {
-  frozen = !frozen;
-  byId('freeze').setAttribute('aria-pressed', String(frozen));
-});
 copyButton(byId('copy'), byId('code'));
 document.addEventListener('themechange', () => {
   stage.paint();
   lanes.paint();
 });
-lanes.choose(controls.values().policy);
+tellSettings();
 requestAnimationFrame(draw);
 
 /** For the tests, and for whoever looks under the bonnet: what is drawn, and whose simulation it is. */

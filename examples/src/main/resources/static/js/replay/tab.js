@@ -1,4 +1,5 @@
 // The replay tab: a log and some policies go to the server; what they would have done comes back.
+import { repaint } from '../charts.js';
 import { byId, colour, copyButton, element, number, tell } from '../dom.js';
 import { sendText } from '../http.js';
 import { sampleLog } from './sample.js';
@@ -19,10 +20,16 @@ export function show() {}
 
 export function hide() {}
 
+/** Results of a log before would seem to be those of the one that was refused. */
+function refuse(reason) {
+  byId('replay-result').hidden = true;
+  tell(problem, reason);
+}
+
 function takeFile(taken) {
   if (!taken) return;
   if (taken.size > LARGEST_BYTES) {
-    tell(problem, `${taken.name} has ${number(taken.size / 1e6)} MB; a page may send 8 MB. The replay command takes logs of any size.`);
+    refuse(`${taken.name} has ${number(taken.size / 1e6)} MB; a page may send 8 MB. The replay command takes logs of any size.`);
     return;
   }
   tell(problem, null);
@@ -57,7 +64,8 @@ byId('sample').addEventListener('click', () => {
 
 function query(policies) {
   const parameters = policies.map((policy) => ['policy', policy]);
-  parameters.push(['key', settings.elements.key.value], ['maxWaitMillis', settings.elements.maxWaitMillis.value || '0']);
+  parameters.push(['key', settings.elements.key.value]);
+  if (settings.elements.maxWaitMillis.value !== '') parameters.push(['maxWaitMillis', settings.elements.maxWaitMillis.value]);
   return new URLSearchParams(parameters);
 }
 
@@ -72,7 +80,7 @@ settings.addEventListener('submit', async (event) => {
     const response = await sendText(`/api/replay?${query(policies)}`, log);
     present(await response.json(), policies);
   } catch (refused) {
-    tell(problem, refused.message);
+    refuse(refused.message);
   } finally {
     button.removeAttribute('aria-busy');
   }
@@ -94,6 +102,7 @@ function present(report, policies) {
   const facts = [`${number(report.requests)} requests from ${time(report.from)} to ${time(report.to)} (UTC).`];
   if (report.unreadable > 0) facts.push(`${number(report.unreadable)} lines could not be read.`);
   if (report.outOfOrder > 0) facts.push(`${number(report.outOfOrder)} came out of order and were moved up to the one ahead.`);
+  if (report.withoutKey > 0) facts.push(`${number(report.withoutKey)} name no ${settings.elements.key.value} and count as one key, “-”.`);
   byId('replay-facts').textContent = facts.join(' ');
   byId('replay-table').replaceChildren(...table(report));
   byId('replay-worst').replaceChildren(...report.outcomes.map(worst));
@@ -152,7 +161,7 @@ function worst(outcome) {
 function commandLine(policies) {
   const options = policies.map((policy) => `-p ${policy}`);
   if (settings.elements.key.value !== 'host') options.push(`-k ${settings.elements.key.value}`);
-  if (Number(settings.elements.maxWaitMillis.value) > 0) options.push(`-w ${settings.elements.maxWaitMillis.value}`);
+  if (settings.elements.maxWaitMillis.value !== '') options.push(`-w ${settings.elements.maxWaitMillis.value}`);
   return `mvn -q -pl examples -am -Preplay spring-boot:run -Dreplay="access.log ${options.join(' ')} --plot replay.svg"`;
 }
 
@@ -205,7 +214,7 @@ function paint() {
   }
   chart.options.scales.y.title.color = colour('soft');
   chart.options.scales.y.grid = { color: colour('rule') };
-  chart.update('none');
+  repaint(chart);
 }
 
 document.addEventListener('themechange', paint);

@@ -1,22 +1,32 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** Requests of a limiter that wait for their turn: within what they asked for and the deadline in their Context. */
-record Awaiting(LimiterSettings settings, LimiterState state) {
+record Awaiting(LimiterSettings settings, LimiterState state, DecisionListeners listeners) {
 
-    Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+    Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.deferContextual(context -> awaitOrEvaluate(
-                key, policy, permits, Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context)))));
+                key,
+                override,
+                permits,
+                Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context)))));
     }
 
-    private Mono<Decision> awaitOrEvaluate(String key, RateLimitPolicy policy, long permits, long waitNanos) {
-        return waitNanos <= 0 ? state.evaluate(key, policy, permits) : state.await(key, policy, permits, waitNanos);
+    private Mono<Decision> awaitOrEvaluate(
+            String key, @Nullable RateLimitPolicy override, long permits, long waitNanos) {
+        return listeners.listen(
+                state,
+                key,
+                permits,
+                waitNanos <= 0
+                        ? state.evaluate(key, override, permits)
+                        : state.await(key, override, permits, waitNanos));
     }
 
     /**
@@ -25,29 +35,25 @@ record Awaiting(LimiterSettings settings, LimiterState state) {
      * in {@link RateLimiter#tryAcquire}: without it there is no answer.
      */
     Mono<Decision> lookUpAndAwait(
-            PolicyResolver policies, String name, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
-        long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
+            PolicyLookup policies, String name, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
+        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
         return Mono.deferContextual(context -> {
             long arrivedNanos = settings.scheduler().now(TimeUnit.NANOSECONDS);
             long deadline = untilDeadline(RateLimitContext.deadlineNanos(context));
             long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
-            return policyWithin(policies, name, within).flatMap(found -> {
+            return policies.findWithin(name, within).flatMap(found -> {
                 long left = leftOf(within, arrivedNanos);
                 if (found.isEmpty() || (within > 0 && left <= 0)) {
-                    return Mono.just(denyUnknown(permits));
+                    listeners.decided(name, false, permits);
+                    return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
                 }
-                RateLimitPolicy policy = found.get();
+                RateLimitPolicy policy = found.get().policy();
                 check.accept(policy);
                 return permits > policy.capacity()
                         ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                        : awaitOrEvaluate(name, policy, permits, Math.min(left, maxWaitNanos));
+                        : awaitOrEvaluate(name, found.get().override(), permits, Math.min(left, maxWaitNanos));
             });
         });
-    }
-
-    private Mono<Optional<RateLimitPolicy>> policyWithin(PolicyResolver policies, String name, long nanos) {
-        RateLimitPolicy own = state.ownPolicy(name);
-        return own == null ? policies.resolveWithin(name, nanos) : Mono.just(Optional.of(own));
     }
 
     private long leftOf(long nanos, long sinceNanos) {
@@ -57,10 +63,9 @@ record Awaiting(LimiterSettings settings, LimiterState state) {
     }
 
     /** Denied before the key's policy was known. */
-    private Decision denyUnknown(long permits) {
-        RateLimitPolicy own = state.ruling(settings.policy());
-        return Decision.deny(
-                own, permits, new Decision.Quota(own.capacity(), 0, Decision.Quota.UNKNOWN), Decision.Quota.UNKNOWN);
+    private static Decision denyUnknown(RateLimitPolicy ofAll, long permits) {
+        Decision.Quota nothing = new Decision.Quota(ofAll.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(ofAll, permits, nothing, Decision.Quota.UNKNOWN);
     }
 
     private long untilDeadline(OptionalLong deadlineNanos) {

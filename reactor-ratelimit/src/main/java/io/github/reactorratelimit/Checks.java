@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /** Argument checks whose messages name the argument, its value and what would be accepted. */
 final class Checks {
@@ -40,6 +41,15 @@ final class Checks {
         return value;
     }
 
+    /** Refuses what is no wait: null, or less than zero. */
+    static Duration waitTime(String name, Duration value) {
+        Objects.requireNonNull(value, name);
+        if (value.isNegative()) {
+            throw new IllegalArgumentException(name + " must not be negative, was " + value);
+        }
+        return value;
+    }
+
     static Duration period(String name, Duration value) {
         Objects.requireNonNull(value, name);
         if (value.isZero() || value.isNegative()) {
@@ -53,13 +63,24 @@ final class Checks {
 
     /** Refuses a bucket that needs more than {@link #MAX_SPAN} to fill. */
     static void fillTime(String name, long capacity, long permits, Duration period) {
-        BigInteger fillNanos = BigInteger.valueOf(capacity)
-                .multiply(BigInteger.valueOf(period.toNanos()))
-                .divide(BigInteger.valueOf(permits));
-        if (fillNanos.compareTo(BigInteger.valueOf(MAX_SPAN.toNanos())) > 0) {
+        if (timeFor(capacity, permits, period).orElseThrow().compareTo(MAX_SPAN) > 0) {
             throw new IllegalArgumentException(name + " must refill within 366 days, but " + capacity + " at " + permits
                     + " per " + period + " takes longer");
         }
+    }
+
+    /** The time for permits that come back at {@code perPeriod} per {@code period}, rounded up and saturated. */
+    static Optional<Duration> timeFor(long permits, long perPeriod, Duration period) {
+        long nanos = period.toNanos();
+        if (permits <= Long.MAX_VALUE / nanos) {
+            return Optional.of(Duration.ofNanos(-Math.floorDiv(-permits * nanos, perPeriod)));
+        }
+        BigInteger[] large = BigInteger.valueOf(permits)
+                .multiply(BigInteger.valueOf(nanos))
+                .divideAndRemainder(BigInteger.valueOf(perPeriod));
+        BigInteger roundedUp = large[0].add(BigInteger.valueOf(large[1].signum()));
+        return Optional.of(Duration.ofNanos(
+                roundedUp.min(BigInteger.valueOf(Long.MAX_VALUE)).longValue()));
     }
 
     static int sharers(int n) {

@@ -1,7 +1,9 @@
 package io.github.reactorratelimit;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * Several policies on one key: a request is allowed only if all of them allow it, and then all are
@@ -19,11 +21,11 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
             throw new IllegalArgumentException("parts must be at least two policies, was " + parts.size());
         }
         for (RateLimitPolicy part : parts) {
-            if (part instanceof ConcurrencyLimit) {
+            if (part.needsRelease()) {
                 throw new IllegalArgumentException("parts must not hold a ConcurrencyLimit, whose permits come back by"
                         + " release; apply it with a limitRate operator of its own");
             }
-            if (part instanceof CompositePolicy) {
+            if (part.parts().size() > 1) {
                 throw new IllegalArgumentException("parts must not hold a composite; list its parts instead");
             }
         }
@@ -35,6 +37,11 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
     }
 
     @Override
+    public long queueCapacity() {
+        return parts.stream().mapToLong(RateLimitPolicy::queueCapacity).min().orElseThrow();
+    }
+
+    @Override
     public boolean settles() {
         return parts.stream().allMatch(RateLimitPolicy::settles);
     }
@@ -42,5 +49,23 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
     @Override
     public CompositePolicy share(int n) {
         return new CompositePolicy(parts.stream().map(part -> part.share(n)).toList());
+    }
+
+    @Override
+    public Duration period() {
+        return parts.stream()
+                .map(RateLimitPolicy::period)
+                .max(Duration::compareTo)
+                .orElseThrow();
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return parts.stream().flatMap(part -> part.timeFor(permits).stream()).max(Duration::compareTo);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * At most {@code max} permits in flight: a permit comes back when the work that holds it ends
@@ -40,6 +41,11 @@ public record ConcurrencyLimit(long max, Duration lease) implements RateLimitPol
     }
 
     @Override
+    public boolean needsRelease() {
+        return true;
+    }
+
+    @Override
     public long capacity() {
         return max;
     }
@@ -47,5 +53,20 @@ public record ConcurrencyLimit(long max, Duration lease) implements RateLimitPol
     @Override
     public ConcurrencyLimit share(int n) {
         return new ConcurrencyLimit(Checks.shareOf("max", max, n), lease);
+    }
+
+    @Override
+    public Duration period() {
+        return Duration.ZERO;
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Optional.empty();
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

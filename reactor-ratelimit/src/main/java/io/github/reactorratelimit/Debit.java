@@ -24,7 +24,7 @@ public final class Debit {
     private volatile int settled;
 
     /** The same request at the shadow; written before the decision is handed over. */
-    private @Nullable ShadowAsk shadow;
+    private @Nullable ShadowRequest shadow;
 
     /**
      * @param owner the {@link LimiterState} that made it; refunds anywhere else are refused
@@ -82,12 +82,12 @@ public final class Debit {
     }
 
     @Nullable
-    ShadowAsk shadow() {
+    ShadowRequest shadow() {
         return shadow;
     }
 
-    void shadow(ShadowAsk ask) {
-        this.shadow = ask;
+    void shadow(ShadowRequest request) {
+        this.shadow = request;
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -14,44 +14,77 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Decision implements Verdict {
 
+    /** How a decision was made without the store. */
+    public enum Degradation {
+        /** Allowed because the store did not answer. */
+        OPEN(Event.DEGRADED_OPEN),
+        /** Denied because the store did not answer. */
+        CLOSED(Event.DEGRADED_CLOSED),
+        /** Decided by a local share of the limit because the store did not answer. */
+        LOCAL(Event.DEGRADED_LOCAL);
+
+        private final Event event;
+
+        Degradation(Event event) {
+            this.event = event;
+        }
+
+        /** The event by which a {@link RateLimitRecorder} counts it. */
+        public Event event() {
+            return event;
+        }
+    }
+
     private final boolean allowed;
     private final RateLimitPolicy policy;
     private final long permits;
     private final long limit;
     private final long remaining;
-    private final long retryAfterNanos;
     private final long resetAfterNanos;
+
+    /** Retry-after of a denial; of an allowed request the time until more permits can be had. */
+    private final long nextNanos;
+
     private final @Nullable Debit debit;
     private final @Nullable Degradation degradation;
 
+    /** Takes numbers, not a {@link Quota}: a decision in memory allocates nothing else. */
     private Decision(
             boolean allowed,
             RateLimitPolicy policy,
             long permits,
-            Quota quota,
-            long retryAfterNanos,
+            long limit,
+            long remaining,
+            long resetAfterNanos,
+            long nextNanos,
             @Nullable Debit debit,
             @Nullable Degradation degradation) {
         this.allowed = allowed;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
-        this.limit = quota.limit();
-        this.remaining = quota.remaining();
-        this.resetAfterNanos = quota.resetAfterNanos();
-        this.retryAfterNanos = retryAfterNanos;
+        this.limit = limit;
+        this.remaining = remaining;
+        this.resetAfterNanos = resetAfterNanos;
+        this.nextNanos = nextNanos;
         this.debit = debit;
         this.degradation = degradation;
     }
 
-    /** A denial. Names no debit: a constructor that names a class which is not loaded yet is not inlined. */
-    private Decision(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
+    /** A denial. Its signature has no {@link Debit}: the compiler does not inline a constructor that names a class not loaded yet. */
+    private Decision(
+            RateLimitPolicy policy,
+            long permits,
+            long limit,
+            long remaining,
+            long resetAfterNanos,
+            long retryAfterNanos) {
         this.allowed = false;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
-        this.limit = quota.limit();
-        this.remaining = quota.remaining();
-        this.resetAfterNanos = quota.resetAfterNanos();
-        this.retryAfterNanos = retryAfterNanos;
+        this.limit = limit;
+        this.remaining = remaining;
+        this.resetAfterNanos = resetAfterNanos;
+        this.nextNanos = retryAfterNanos;
         this.debit = null;
         this.degradation = null;
     }
@@ -62,33 +95,69 @@ public final class Decision implements Verdict {
      * @param limit permits of the policy when nothing was spent
      * @param remaining permits that could be had at once
      * @param resetAfterNanos time until nothing is spent any more; {@link #UNKNOWN} if nobody can know
+     * @param moreAfterNanos time until more than {@code remaining} permits can be had at once; {@link #UNKNOWN} if it is not known
      */
-    public record Quota(long limit, long remaining, long resetAfterNanos) {
+    public record Quota(long limit, long remaining, long resetAfterNanos, long moreAfterNanos) {
         /** The time that nobody can know: a permit in flight comes back when its holder is done. */
         public static final long UNKNOWN = Long.MAX_VALUE;
+
+        /** Without the time until more permits can be had. */
+        public Quota(long limit, long remaining, long resetAfterNanos) {
+            this(limit, remaining, resetAfterNanos, UNKNOWN);
+        }
     }
 
     /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
     public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
+        return allow(policy, quota.limit(), quota.remaining(), quota.resetAfterNanos(), quota.moreAfterNanos(), debit);
+    }
+
+    /** An allowed request, with the numbers of a {@link Quota}. */
+    public static Decision allow(
+            RateLimitPolicy policy,
+            long limit,
+            long remaining,
+            long resetAfterNanos,
+            long moreAfterNanos,
+            Debit debit) {
         return new Decision(
-                true, policy, debit.permits(), quota, Quota.UNKNOWN, Objects.requireNonNull(debit, "debit"), null);
+                true, policy, debit.permits(), limit, remaining, resetAfterNanos, moreAfterNanos, debit, null);
     }
 
-    /** A request that would be allowed, but was only looked at: nothing was taken. */
+    /** A request that would be allowed, but takes nothing. */
     public static Decision wouldAllow(RateLimitPolicy policy, long permits, Quota quota) {
-        return new Decision(true, policy, permits, quota, Quota.UNKNOWN, null, null);
+        return new Decision(
+                true,
+                policy,
+                permits,
+                quota.limit(),
+                quota.remaining(),
+                quota.resetAfterNanos(),
+                quota.moreAfterNanos(),
+                null,
+                null);
     }
 
-    /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if nobody can know it. */
+    /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if it cannot be known. */
     public static Decision deny(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
-        return new Decision(policy, permits, quota, retryAfterNanos);
+        return deny(policy, permits, quota.limit(), quota.remaining(), quota.resetAfterNanos(), retryAfterNanos);
+    }
+
+    /** A denied request, with the numbers of a {@link Quota}. */
+    public static Decision deny(
+            RateLimitPolicy policy,
+            long permits,
+            long limit,
+            long remaining,
+            long resetAfterNanos,
+            long retryAfterNanos) {
+        return new Decision(policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos);
     }
 
     /** The same decision, marked as made in this way without the store because that did not answer. */
     public Decision asDegraded(Degradation how) {
-        Quota quota = new Quota(limit, remaining, resetAfterNanos);
-        return new Decision(
-                allowed, policy, permits, quota, retryAfterNanos, debit, Objects.requireNonNull(how, "how"));
+        Objects.requireNonNull(how, "how");
+        return new Decision(allowed, policy, permits, limit, remaining, resetAfterNanos, nextNanos, debit, how);
     }
 
     /** Whether the request may go ahead. */
@@ -121,7 +190,7 @@ public final class Decision implements Verdict {
      * earlier it would be denied. Empty if it was allowed, and for a {@link ConcurrencyLimit}.
      */
     public Optional<Duration> retryAfter() {
-        return retryAfterNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(retryAfterNanos));
+        return allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
     }
 
     /** Time until the key has its whole limit again. Empty for a {@link ConcurrencyLimit} with permits in flight. */
@@ -129,9 +198,22 @@ public final class Decision implements Verdict {
         return resetAfterNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(resetAfterNanos));
     }
 
+    /**
+     * Time after which {@link #remaining} is larger, if no other request takes permits of the key meanwhile. Empty if the
+     * request was denied, if nothing is spent, for a {@link ConcurrencyLimit}, and if the store does not tell.
+     */
+    public Optional<Duration> moreAfter() {
+        return !allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
+    }
+
     /** What was taken, for whoever gives it back; empty if denied or only peeked at. */
     public Optional<Debit> debit() {
         return Optional.ofNullable(debit);
+    }
+
+    @Nullable
+    Debit debitOrNull() {
+        return debit;
     }
 
     /** Whether it was made without the store, because that did not answer. */

@@ -9,54 +9,74 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /**
  * The limiter in front of a store's state: checks arguments, normalises keys, finds the key's policy,
  * reads the deadline from the Context and counts decisions. All state is the store's.
  */
-final class DefaultRateLimiter implements RateLimiter {
+final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
+
+    private static final Logger LOG = Loggers.getLogger(RateLimiter.class);
 
     private final LimiterSettings settings;
     private final LimiterState state;
-    private final @Nullable PolicyResolver resolver;
-    private final RateLimitRecorder recorder;
+    private final PolicyLookup policies;
+    private final DecisionListeners listeners;
+
+    /** Null if requests need more than one step in memory: the store is elsewhere, or there is a shadow. */
+    private final MonoTryAcquire.@Nullable Scope immediate;
+
     private final Awaiting awaiting;
     private final Settling settling;
 
-    private volatile Rule rule;
+    /** Whether to warn once if {@code Schedulers.parallel()} is no longer the one this was built with. */
+    private boolean followsDefaultScheduler;
 
     /**
-     * The policy of keys that have none of their own.
-     *
-     * @param plainCapacity the most permits that can be had without a release; asking the policy costs more when there
-     *     are many kinds
+     * @param maxDebt permits a key may owe when it is charged without asking; one capacity, unless given
+     * @param followsDefaultScheduler whether the scheduler is {@code Schedulers.parallel()} because none was given
      */
-    private record Rule(RateLimitPolicy policy, long plainCapacity) {
-
-        static Rule of(RateLimitPolicy policy) {
-            return new Rule(policy, policy instanceof ConcurrencyLimit ? 0 : policy.capacity());
-        }
-    }
-
-    /** @param maxDebt permits a key may owe when it is charged without asking; one capacity, unless given */
     DefaultRateLimiter(
-            LimiterSettings settings, LimiterState state, @Nullable PolicyResolver resolver, OptionalLong maxDebt) {
+            LimiterSettings settings,
+            LimiterState state,
+            DecisionListeners listeners,
+            PolicyLookup policies,
+            OptionalLong maxDebt,
+            boolean followsDefaultScheduler) {
+        this.followsDefaultScheduler = followsDefaultScheduler;
         this.settings = settings;
         this.state = state;
-        this.resolver = resolver;
-        this.recorder = settings.recorder();
-        this.awaiting = new Awaiting(settings, state);
-        this.settling = new Settling(state, recorder, resolver, settings.policy(), maxDebt);
-        this.rule = Rule.of(settings.policy());
-        state.whenRuledAnew(policy -> rule = Rule.of(policy));
+        this.policies = policies;
+        this.listeners = listeners;
+        this.immediate = state instanceof ImmediateState inMemory && !listeners.hasShadow()
+                ? new MonoTryAcquire.Scope(inMemory, listeners, this::checkScheduler)
+                : null;
+        this.awaiting = new Awaiting(settings, state, listeners);
+        this.settling = new Settling(state, listeners, policies, maxDebt);
+    }
+
+    /** Called where a request may wait or be denied: that is where a clock that stands still shows. */
+    private void checkScheduler() {
+        if (followsDefaultScheduler && Schedulers.parallel() != settings.scheduler()) {
+            followsDefaultScheduler = false;
+            LOG.warn("limiter '" + name() + "' was built with another Schedulers.parallel() than there is now, so its"
+                    + " time does not move with virtual time. It was probably built before StepVerifier.withVirtualTime"
+                    + " or VirtualTimeScheduler.getOrSet: build it inside, or give it the scheduler with"
+                    + " RateLimiter.builder(policy).scheduler(...)");
+        }
     }
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
-        if (resolver == null) {
-            return tryAcquirePlain(key, rule.policy, permits);
+        if (immediate == null) {
+            checkScheduler();
         }
-        return plain(key, permits, (name, policy) -> recorded(state.evaluate(name, policy, permits)));
+        return policies.isPerKey()
+                ? plain(key, permits, (name, policy) -> evaluate(name, policy.override(), permits))
+                : tryAcquirePlain(key, policies.ofAll().policy(), permits);
     }
 
     /** As {@link #plain}, without an object for each step. */
@@ -64,119 +84,128 @@ final class DefaultRateLimiter implements RateLimiter {
         refuseConcurrency(policy);
         Checks.asked(permits);
         String name = Keys.normalise(key);
-        RateLimitPolicy named = named(name, policy);
-        return permits > named.capacity()
-                ? Mono.error(new PermitsExceedCapacityException(permits, named.capacity()))
-                : recorded(state.evaluate(name, named, permits));
+        return permits > policy.capacity()
+                ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                : evaluate(name, null, permits);
+    }
+
+    private Mono<Decision> evaluate(String name, @Nullable RateLimitPolicy override, long permits) {
+        return immediate == null
+                ? listeners.listen(state, name, permits, state.evaluate(name, override, permits))
+                : new MonoTryAcquire(immediate, name, override, permits);
     }
 
     @Override
-    public boolean tryAcquireNow(String key, long permits) {
+    public Verdict decideNow(String key, long permits, boolean waits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        RateLimitPolicy policy = policyNow(name, permits);
-        boolean allowed = policy != null && state.tryAcquireNow(name, policy, permits);
-        if (allowed) {
-            recorder.decided(true, permits);
-        }
-        return allowed;
-    }
-
-    @Override
-    public Verdict decideNow(String key, long permits) {
-        String name = Keys.normalise(key);
-        Checks.asked(permits);
-        RateLimitPolicy policy = policyNow(name, permits);
-        Verdict verdict = policy == null ? Verdict.UNKNOWN : state.decideNow(name, policy, permits);
+        PolicyLookup.KeyPolicy policy = policyNow(name, permits);
+        Verdict verdict = policy == null ? Verdict.UNKNOWN : decideNow(name, policy.override(), permits, waits);
         if (verdict != Verdict.UNKNOWN) {
-            recorder.decided(verdict == Verdict.TAKEN, permits);
+            listeners.decidedForGood(name, verdict == Verdict.TAKEN, permits);
+        }
+        if (verdict != Verdict.TAKEN) {
+            checkScheduler();
         }
         return verdict;
     }
 
-    /** The policy that the key was given, or else this one. */
-    private RateLimitPolicy named(String name, RateLimitPolicy policy) {
-        RateLimitPolicy own = state.ownPolicy(name);
-        return own == null ? policy : own;
+    private Verdict decideNow(String name, @Nullable RateLimitPolicy override, long permits, boolean waits) {
+        if (waits) {
+            return state.tryAcquireNow(name, override, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
+        }
+        return state.decideNow(name, override, permits);
+    }
+
+    @Override
+    public @Nullable Decision leaseNow(String key, long permits, boolean waits) {
+        String name = Keys.normalise(key);
+        Checks.asked(permits);
+        if (immediate == null
+                || policies.isPerKey()
+                || permits > policies.ofAll().policy().capacity()) {
+            return null;
+        }
+        Decision decision = immediate.state().evaluateNow(name, null, permits);
+        if (!decision.allowed()) {
+            checkScheduler();
+            if (waits) {
+                return null;
+            }
+        }
+        listeners.decided(name, decision.allowed(), permits);
+        return decision;
+    }
+
+    @Override
+    public void releaseNow(Decision decision) {
+        Debit debit = decision.debitOrNull();
+        if (immediate != null && debit != null && debit.claim()) {
+            immediate.state().refundNow(debit);
+        }
     }
 
     /** The key's policy; null if it is not known at once, or never gives so many permits. */
-    private @Nullable RateLimitPolicy policyNow(String name, long permits) {
-        Rule current = rule;
-        return resolver == null && permits <= current.plainCapacity ? current.policy : unusualPolicyNow(name, permits);
-    }
-
-    private @Nullable RateLimitPolicy unusualPolicyNow(String name, long permits) {
-        RateLimitPolicy own = state.ownPolicy(name);
-        RateLimitPolicy policy = own != null ? own : resolver == null ? rule.policy : cachedPolicy(resolver, name);
-        if (policy == null || permits > policy.capacity()) {
-            return null;
+    private PolicyLookup.@Nullable KeyPolicy policyNow(String name, long permits) {
+        PolicyLookup.KeyPolicy policy = policies.now(name);
+        if (policy == null || permits <= policy.plainCapacity()) {
+            return policy;
         }
-        refuseConcurrency(policy);
-        return policy;
-    }
-
-    private @Nullable RateLimitPolicy cachedPolicy(PolicyResolver policies, String name) {
-        RateLimitPolicy cached = policies.cached(name);
-        return cached == null ? null : state.ruling(cached);
-    }
-
-    /** With a policy per key each element looks for its own, which may change. */
-    @Override
-    public PermitRun run(String key, long permits) {
-        String name = Keys.normalise(key);
-        Checks.asked(permits);
-        RateLimitPolicy policy = named(name, rule.policy);
-        if (resolver != null || policy instanceof ConcurrencyLimit || permits > policy.capacity()) {
-            return RateLimiter.super.run(key, permits);
+        if (permits <= policy.policy().capacity()) {
+            refuseConcurrency(policy.policy());
         }
-        PermitRun run = state.run(name, policy, permits);
-        return recorder == RateLimitRecorder.NOOP ? run : new RecordedRun(run, recorder, permits);
+        return null;
     }
 
     @Override
     public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
-        long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
-        return resolver == null
-                ? plain(key, permits, (name, policy) -> await(name, policy, permits, maxWaitNanos))
-                : lookUpAndAwait(resolver, key, permits, maxWait, DefaultRateLimiter::refuseConcurrency);
+        checkScheduler();
+        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
+        return policies.isPerKey()
+                ? lookUpAndAwait(key, permits, maxWait, DefaultRateLimiter::refuseConcurrency)
+                : plain(key, permits, (name, policy) -> awaiting.await(name, null, permits, maxWaitNanos));
     }
 
-    private Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
-        return recorded(awaiting.await(key, policy, permits, maxWaitNanos));
-    }
-
-    private Mono<Decision> lookUpAndAwait(
-            PolicyResolver policies, String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
+    private Mono<Decision> lookUpAndAwait(String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
         Checks.asked(permits);
-        return recorded(awaiting.lookUpAndAwait(policies, Keys.normalise(key), permits, maxWait, check));
+        return awaiting.lookUpAndAwait(policies, Keys.normalise(key), permits, maxWait, check);
     }
 
     @Override
     public Mono<Decision> peek(String key, long permits) {
-        return asking(key, permits, (name, policy) -> state.peek(name, policy, permits));
+        return asking(key, permits, (name, policy) -> state.peek(name, policy.override(), permits));
     }
 
     @Override
     public Mono<Void> reset(String key) {
-        return withPolicy(Keys.normalise(key), state::reset);
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) ->
+                        listeners.alongside(state.reset(name, policy.override()), shadow -> shadow.reset(name)));
     }
 
     @Override
     public Mono<Void> pause(String key, Duration duration) {
-        Nanos.requireWait("duration", duration);
-        return withPolicy(Keys.normalise(key), (name, policy) -> state.pause(name, policy, duration));
+        Checks.waitTime("duration", duration);
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) -> listeners.alongside(
+                        state.pause(name, policy.override(), duration), shadow -> shadow.pause(name, duration)));
     }
 
     @Override
     public Mono<Void> pauseAtLeast(String key, Duration duration) {
-        Nanos.requireWait("duration", duration);
-        return withPolicy(Keys.normalise(key), (name, policy) -> state.pauseAtLeast(name, policy, duration));
+        Checks.waitTime("duration", duration);
+        return withPolicy(
+                Keys.normalise(key),
+                (name, policy) -> listeners.alongside(
+                        state.pauseAtLeast(name, policy.override(), duration),
+                        shadow -> shadow.pauseAtLeast(name, duration)));
     }
 
     @Override
     public Mono<Void> refund(Decision decision) {
-        Debit debit = decision.debit().orElse(null);
+        Debit debit = decision.debitOrNull();
         if (debit == null) {
             return Mono.empty();
         }
@@ -187,72 +216,77 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     private Mono<Void> giveBack(Debit debit) {
-        return Mono.defer(() -> debit.claim() ? state.refund(debit) : Mono.empty());
+        if (immediate != null) {
+            ImmediateState inMemory = immediate.state();
+            return Mono.fromRunnable(() -> {
+                if (debit.claim()) {
+                    inMemory.refundNow(debit);
+                }
+            });
+        }
+        return Mono.defer(() -> debit.claim()
+                ? listeners.alongside(state.refund(debit), shadow -> shadow.refund(debit))
+                : Mono.empty());
     }
 
     @Override
     public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
-        long maxWaitNanos = Nanos.ofWait("maxWait", maxWait);
-        Mono<Decision> answer = resolver == null
-                ? asking(key, permits, (name, policy) -> {
-                    requireConcurrency(policy);
-                    return await(name, policy, permits, maxWaitNanos);
-                })
-                : lookUpAndAwait(resolver, key, permits, maxWait, DefaultRateLimiter::requireConcurrency);
-        return answer.handle((decision, sink) -> {
-            if (decision.allowed()) {
-                sink.next(new HeldLease(
+        checkScheduler();
+        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
+        Mono<Decision> answer = policies.isPerKey()
+                ? lookUpAndAwait(key, permits, maxWait, DefaultRateLimiter::requireConcurrency)
+                : asking(key, permits, (name, policy) -> {
+                    requireConcurrency(policy.policy());
+                    return awaiting.await(name, null, permits, maxWaitNanos);
+                });
+        return granted(
+                answer,
+                decision -> new HeldLease(
                         decision, decision.debit().map(this::giveBack).orElse(Mono.empty())));
-            } else {
-                sink.error(new RateLimitExceededException(decision));
-            }
-        });
     }
 
     @Override
     public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
         String name = Keys.normalise(key);
-        RateLimitPolicy own = named(name, rule.policy);
-        if (resolver == null) {
-            Settling.requireSettles(own);
+        if (!policies.isPerKey()) {
+            Settling.requireSettles(policies.ofAll().policy());
         }
-        Mono<Decision> answer = resolver == null
-                ? acquire(key, estimate, maxWait)
-                : lookUpAndAwait(resolver, key, estimate, maxWait, Settling::requireSettles);
-        return answer.handle((decision, sink) -> {
-            if (decision.allowed()) {
-                sink.next(
-                        settling.open(name, decision.debit().map(Debit::policy).orElse(own), decision));
-            } else {
-                sink.error(new RateLimitExceededException(decision));
-            }
-        });
+        Mono<Decision> answer = policies.isPerKey()
+                ? lookUpAndAwait(key, estimate, maxWait, Settling::requireSettles)
+                : acquire(key, estimate, maxWait);
+        return granted(answer, decision -> settling.open(name, decision));
+    }
+
+    /** A value for a grant, a {@link RateLimitExceededException} for a denial. */
+    private <T> Mono<T> granted(Mono<Decision> answer, Function<Decision, T> toValue) {
+        return new MonoGranted<>(
+                answer, name(), toValue, unused -> refund(unused).subscribe());
     }
 
     private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
 
     @Override
     public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
-        if (settings.policy() instanceof ConcurrencyLimit) {
+        if (settings.policy().needsRelease()) {
             return Flux.usingWhen(
                     acquireLease(key, permits, Duration.ofNanos(LimiterState.UNBOUNDED)),
                     lease -> work,
                     Lease::release);
         }
         return acquire(key, permits)
-                .flatMapMany(
-                        decision -> decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision)));
+                .flatMapMany(decision ->
+                        decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision, name())));
     }
 
     @Override
     public RateLimitPolicy policy() {
-        return rule.policy;
+        return policies.ofAll().policy();
     }
 
     @Override
     public Mono<Void> changePolicy(RateLimitPolicy policy) {
-        boolean released = rule.policy instanceof ConcurrencyLimit;
-        if (released != Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+        boolean released = policies.ofAll().policy().needsRelease();
+        if (released != Objects.requireNonNull(policy, "policy").needsRelease()) {
             throw new IllegalArgumentException("policy must " + (released ? "" : "not ")
                     + "be a ConcurrencyLimit, like the one before: permits in flight cannot be carried over; was "
                     + policy);
@@ -261,27 +295,11 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     @Override
-    public Mono<Void> changePolicy(String key, RateLimitPolicy policy) {
+    public Mono<RateLimitPolicy> refreshPolicy(String key) {
         String name = Keys.normalise(key);
-        if (rule.policy instanceof ConcurrencyLimit
-                || Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
-            throw new IllegalArgumentException(
-                    "a ConcurrencyLimit cannot differ by key: use a limiter for each; was " + policy);
-        }
-        return withShared(name, named -> state.changePolicy(name, named, policy));
-    }
-
-    @Override
-    public Mono<Void> restorePolicy(String key) {
-        String name = Keys.normalise(key);
-        return withShared(name, named -> state.restorePolicy(name, named));
-    }
-
-    /** With the policy that a key has if it was given none. */
-    private Mono<Void> withShared(String name, Function<RateLimitPolicy, Mono<Void>> request) {
-        return resolver == null
-                ? Mono.defer(() -> request.apply(rule.policy))
-                : resolver.resolve(name).flatMap(policy -> request.apply(state.ruling(policy)));
+        return policies.isPerKey()
+                ? policies.refresh(name).map(PolicyLookup.KeyPolicy::policy)
+                : RateLimiter.super.refreshPolicy(name);
     }
 
     @Override
@@ -291,7 +309,7 @@ final class DefaultRateLimiter implements RateLimiter {
 
     @Override
     public Mono<Void> close() {
-        return state.close().then(settling.ended());
+        return listeners.close(state.close()).then(settling.ended());
     }
 
     @Override
@@ -305,40 +323,34 @@ final class DefaultRateLimiter implements RateLimiter {
     }
 
     private interface Request<T> {
-        Mono<T> ask(String key, RateLimitPolicy policy);
+        Mono<T> ask(String key, PolicyLookup.KeyPolicy policy);
     }
 
     /** A request that needs no release. */
     private Mono<Decision> plain(String key, long permits, Request<Decision> request) {
-        if (resolver == null) {
-            refuseConcurrency(rule.policy);
+        if (!policies.isPerKey()) {
+            refuseConcurrency(policies.ofAll().policy());
         }
         return asking(key, permits, (name, policy) -> {
-            refuseConcurrency(policy);
+            refuseConcurrency(policy.policy());
             return request.ask(name, policy);
         });
     }
 
     private Mono<Decision> asking(String key, long permits, Request<Decision> request) {
         Checks.asked(permits);
-        return withPolicy(
-                Keys.normalise(key),
-                (name, policy) -> permits > policy.capacity()
-                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                        : request.ask(name, policy));
+        return withPolicy(Keys.normalise(key), (name, policy) -> {
+            long capacity = policy.policy().capacity();
+            return permits > capacity
+                    ? Mono.error(new PermitsExceedCapacityException(permits, capacity))
+                    : request.ask(name, policy);
+        });
     }
 
     private <T> Mono<T> withPolicy(String key, Request<T> request) {
-        return resolver == null ? request.ask(key, named(key, rule.policy)) : lookUp(resolver, key, request);
-    }
-
-    private <T> Mono<T> lookUp(PolicyResolver policies, String key, Request<T> request) {
-        return Mono.defer(() -> {
-            RateLimitPolicy own = state.ownPolicy(key);
-            return own != null
-                    ? request.ask(key, own)
-                    : policies.resolve(key).flatMap(policy -> request.ask(key, named(key, state.ruling(policy))));
-        });
+        return policies.isPerKey()
+                ? policies.find(key).flatMap(policy -> request.ask(key, policy))
+                : request.ask(key, policies.ofAll());
     }
 
     LimiterState state() {
@@ -349,30 +361,24 @@ final class DefaultRateLimiter implements RateLimiter {
     Mono<JointState.Take> jointTake(String key, long permits) {
         return withPolicy(
                 Keys.normalise(key),
-                (name, policy) -> policy instanceof ConcurrencyLimit || permits > policy.capacity()
+                (name, policy) -> permits > policy.plainCapacity()
                         ? Mono.empty()
-                        : Mono.just(new JointState.Take(state, name, policy, permits)));
+                        : Mono.just(new JointState.Take(state, name, policy.override(), permits)));
     }
 
-    void record(Decision decision) {
-        recorder.decided(decision.allowed(), decision.permits());
-    }
-
-    private Mono<Decision> recorded(Mono<Decision> request) {
-        return recorder == RateLimitRecorder.NOOP
-                ? request
-                : request.doOnNext(decision -> recorder.decided(decision.allowed(), decision.permits()));
+    DecisionListeners listeners() {
+        return listeners;
     }
 
     private static void refuseConcurrency(RateLimitPolicy policy) {
-        if (policy instanceof ConcurrencyLimit) {
+        if (policy.needsRelease()) {
             throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
                     + " limitRate operator instead of acquire");
         }
     }
 
     private static void requireConcurrency(RateLimitPolicy policy) {
-        if (!(policy instanceof ConcurrencyLimit)) {
+        if (!policy.needsRelease()) {
             throw new IllegalStateException("acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
                     + " use acquire(…) with " + policy);
         }

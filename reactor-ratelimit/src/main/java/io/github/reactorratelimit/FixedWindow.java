@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * At most {@code limit} permits in each window; a new window starts from nothing.
@@ -95,5 +96,20 @@ public record FixedWindow(long limit, Duration window, Alignment alignment) impl
     @Override
     public FixedWindow share(int n) {
         return new FixedWindow(Checks.shareOf("limit", limit, n), window, alignment);
+    }
+
+    @Override
+    public Duration period() {
+        return window;
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, limit, window);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

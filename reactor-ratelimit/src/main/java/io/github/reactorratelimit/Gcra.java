@@ -1,13 +1,15 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * The generic cell rate algorithm: permits are spaced by {@code period / permits}, and up to {@code
  * burst} of them may come early. In effect a token bucket of capacity {@code burst}, told by the
  * time at which the next permit would be on schedule.
  *
- * <p>Worst case in any half-open window {@code W}: {@code burst + rate * W}.
+ * <p>Worst case in any half-open window {@code W}: {@code burst + rate * W}. Waiters are debited when their permits come due, up to
+ * 20 ms before a late timer lets them leave: what they emit keeps that bound over {@code W} + 20 ms.
  *
  * @param permits permits per period
  * @param period the time in which {@code permits} become available
@@ -50,5 +52,15 @@ public record Gcra(long permits, Duration period, long burst) implements RateLim
     @Override
     public Gcra share(int n) {
         return new Gcra(permits, period.multipliedBy(n), Checks.shareOf("burst", burst, n));
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, this.permits, period);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimiter.PermitRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -7,70 +8,79 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Asks several limiters, all or nothing: in one step where their store can do that, else in order. */
+/** Requests permits of several limiters, all or nothing: in one step where their store can do that, else in order. */
 final class JointAcquire {
 
     private JointAcquire() {}
 
-    static Mono<JointDecision> of(List<RateLimiter.Ask> asks) {
-        List<RateLimiter.Ask> inOrder = List.copyOf(asks);
+    static Mono<JointDecision> of(List<PermitRequest> requests) {
+        List<PermitRequest> inOrder = List.copyOf(requests);
         if (inOrder.isEmpty()) {
-            throw new IllegalArgumentException("asks must not be empty");
+            throw new IllegalArgumentException("requests must not be empty");
         }
-        List<Mono<Decision>> requests = inOrder.stream()
-                .map(ask -> ask.limiter().tryAcquire(ask.key(), ask.permits()))
+        MonoAcquireAll immediate = MonoAcquireAll.of(inOrder);
+        if (immediate != null) {
+            return immediate;
+        }
+        List<Mono<Decision>> answers = inOrder.stream()
+                .map(request -> request.limiter().tryAcquire(request.key(), request.permits()))
                 .toList();
         Mono<JointDecision> oneByOne = Mono.usingWhen(
                 Mono.fromSupplier(() -> new Taken(inOrder)),
-                taken -> taken.askUntilDenied(requests),
+                taken -> taken.requestUntilDenied(answers),
                 Taken::settle,
                 (taken, error) -> taken.giveBack(),
                 Taken::giveBack);
         return mayShareAStep(inOrder) ? inOneStep(inOrder).switchIfEmpty(oneByOne) : oneByOne;
     }
 
-    private static boolean mayShareAStep(List<RateLimiter.Ask> asks) {
-        return asks.size() > 1
-                && asks.stream()
-                        .allMatch(ask -> ask.limiter() instanceof DefaultRateLimiter limiter
-                                && WrappedState.innermost(limiter.state()) instanceof JointState);
+    private static boolean mayShareAStep(List<PermitRequest> requests) {
+        return requests.size() > 1
+                && requests.stream()
+                        .allMatch(request -> request.limiter() instanceof DefaultRateLimiter limiter
+                                && limiter.state() instanceof JointState);
     }
 
     /** Empty if they have to be asked one by one. */
-    private static Mono<JointDecision> inOneStep(List<RateLimiter.Ask> asks) {
-        return Flux.fromIterable(asks)
-                .concatMap(ask -> ((DefaultRateLimiter) ask.limiter()).jointTake(ask.key(), ask.permits()))
+    private static Mono<JointDecision> inOneStep(List<PermitRequest> requests) {
+        return Flux.fromIterable(requests)
+                .concatMap(
+                        request -> ((DefaultRateLimiter) request.limiter()).jointTake(request.key(), request.permits()))
                 .collectList()
-                .filter(takes -> takes.size() == asks.size())
-                .flatMap(WrappedState::evaluateTogether)
-                .map(JointDecision::new)
-                .doOnNext(joint -> record(asks, joint));
+                .filter(takes -> takes.size() == requests.size())
+                .flatMap(takes -> ((JointState) takes.get(0).state())
+                        .evaluateTogether(takes)
+                        .doOnNext(decisions -> tellListeners(takes, requests, decisions)))
+                .map(JointDecision::new);
     }
 
-    private static void record(List<RateLimiter.Ask> asks, JointDecision joint) {
-        List<Decision> decisions = joint.decisions();
-        for (int i = joint.allowed() ? 0 : decisions.size() - 1; i < decisions.size(); i++) {
-            ((DefaultRateLimiter) asks.get(i).limiter()).record(decisions.get(i));
+    private static void tellListeners(
+            List<JointState.Take> takes, List<PermitRequest> requests, List<Decision> decisions) {
+        boolean kept = decisions.get(decisions.size() - 1).allowed();
+        for (int i = 0; i < decisions.size(); i++) {
+            ((DefaultRateLimiter) requests.get(i).limiter())
+                    .listeners()
+                    .decidedTogether(takes.get(i).key(), decisions.get(i), kept);
         }
     }
 
     /** What one subscription has taken so far. Decisions may still come in when the subscriber has left. */
     private static final class Taken {
 
-        private final List<RateLimiter.Ask> asks;
+        private final List<PermitRequest> requests;
 
         /** Those that count; null once they were given back: whoever takes the list out owns what is in it. */
         private final AtomicReference<@Nullable List<Decision>> decisions = new AtomicReference<>(List.of());
 
-        Taken(List<RateLimiter.Ask> asks) {
-            this.asks = asks;
+        Taken(List<PermitRequest> requests) {
+            this.requests = requests;
         }
 
-        Mono<JointDecision> askUntilDenied(List<Mono<Decision>> requests) {
-            return Flux.range(0, requests.size())
+        Mono<JointDecision> requestUntilDenied(List<Mono<Decision>> answers) {
+            return Flux.range(0, answers.size())
                     .concatMap(
-                            i -> requests.get(i)
-                                    .doOnNext(decision -> add(asks.get(i).limiter(), decision)),
+                            i -> answers.get(i)
+                                    .doOnNext(decision -> add(requests.get(i).limiter(), decision)),
                             0)
                     .takeUntil(decision -> !decision.allowed())
                     .collectList()
@@ -83,7 +93,7 @@ final class JointAcquire {
                 seen = decisions.get();
             }
             if (seen == null && decision.allowed()) {
-                limiter.refund(decision).subscribe();
+                limiter.refund(decision).subscribe(done -> {}, counted -> {});
             }
         }
 
@@ -105,7 +115,7 @@ final class JointAcquire {
                 return mine == null
                         ? Mono.empty()
                         : Flux.range(0, mine.size())
-                                .concatMap(i -> asks.get(i).limiter().refund(mine.get(i)))
+                                .concatMap(i -> requests.get(i).limiter().refund(mine.get(i)))
                                 .then();
             });
         }

@@ -4,10 +4,10 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The answer to {@link RateLimiter#acquireAll}: allowed only if every limiter allowed.
+ * The decision of {@link RateLimiter#acquireAll}: allowed only if every limiter allowed.
  *
- * @param decisions one for each limiter that was asked, in the order given; the last one is the denial
- *     if there is one, and what was debited before it has been given back
+ * @param decisions one for each limiter, in the given order, up to the first denial; permits before a denial have been
+ *     refunded
  */
 public record JointDecision(List<Decision> decisions) {
 
@@ -20,7 +20,12 @@ public record JointDecision(List<Decision> decisions) {
 
     /** Whether every limiter allowed. */
     public boolean allowed() {
-        return decisions.stream().allMatch(Decision::allowed);
+        for (Decision decision : decisions) {
+            if (!decision.allowed()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** The decision that binds: the denial, or else the one with least remaining. */

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** A state that can take permits of several limiters in one step, where they are in the same place. */
@@ -11,10 +12,10 @@ public interface JointState extends LimiterState {
      *
      * @param state whose keys
      * @param key whose permits
-     * @param policy the policy of the key
+     * @param override the policy that the key has instead of the limiter's; null if none
      * @param permits how many, between 1 and the policy's capacity
      */
-    record Take(LimiterState state, String key, RateLimitPolicy policy, long permits) {}
+    record Take(LimiterState state, String key, @Nullable RateLimitPolicy override, long permits) {}
 
     /**
      * Takes all or nothing, in one atomic step, and decides as {@link #evaluate} would one after the other:

@@ -1,24 +1,29 @@
 package io.github.reactorratelimit;
 
 /**
- * Told of every decision with its key, unlike {@link RateLimitRecorder}: for what has to tell keys apart, such as
- * {@code HotKeys}. A key may be a secret; an implementation must not let it out. Called on the hot path by many
- * threads: must be fast, must not block and must not throw.
+ * Gets every decision with its key, unlike {@link RateLimitRecorder}. {@code HotKeys} is one.
+ *
+ * <pre>{@code
+ * KeyRecorder denied = (key, allowed, permits) -> { if (!allowed) suspects.add(key); };
+ * RateLimiter limiter = RateLimiter.builder(policy).keyRecorder(denied).build();
+ * }</pre>
+ *
+ * <p>A key may be a secret: do not publish it. Many threads call it on the hot path: an implementation must be fast and must not block. If
+ * it throws, the first exception is logged and no request fails.
  */
 @FunctionalInterface
 public interface KeyRecorder {
 
     /**
-     * A request was answered, at once or after a wait. {@link RateLimiter#tryAcquireNow} that says false is no answer: the
-     * request that follows it is.
+     * A request was allowed or denied, immediately or after a wait.
      *
-     * @param key whose; as {@link #held} makes it
+     * @param key the key, in the form of {@link #held}
      * @param allowed whether the permits were taken
-     * @param permits how many were asked for
+     * @param permits how many permits were requested
      */
     void decided(String key, boolean allowed, long permits);
 
-    /** A user's key in the form in which a recorder gets it: keys longer than 128 bytes as a digest. */
+    /** A user's key in the form that a recorder gets: a key longer than 1 024 characters is a digest. */
     static String held(String key) {
         return Keys.normalise(key);
     }

@@ -7,14 +7,13 @@ import java.util.HexFormat;
 import java.util.Objects;
 
 /**
- * Brings a user's key into the form stores hold: short keys as they are, long ones as a digest, so
- * that a key costs a bounded number of bytes. Different keys stay different: a short key that looks
- * like a digest is digested too.
+ * Checks a user's key and keeps it small: a key of up to {@value #MAX_PLAIN_CHARS} characters stays as it is, a longer one becomes a
+ * digest, so that a key costs a bounded number of bytes. Different keys stay different: a key that looks like a digest
+ * is digested too.
  */
 final class Keys {
 
-    /** UTF-8 bytes up to which a key is held as it is. */
-    private static final int MAX_PLAIN_BYTES = 128;
+    private static final int MAX_PLAIN_CHARS = 1_024;
 
     /** UTF-8 bytes above which a key is a mistake. */
     private static final int MAX_BYTES = 64 * 1024;
@@ -29,8 +28,7 @@ final class Keys {
         if (chars == 0) {
             throw new IllegalArgumentException("key must not be empty");
         }
-        boolean surelyShort = chars <= MAX_PLAIN_BYTES / MAX_BYTES_PER_CHAR;
-        return surelyShort && !looksLikeDigest(key) ? key : normaliseSlowly(key);
+        return chars <= MAX_PLAIN_CHARS && !looksLikeDigest(key) ? key : digestChecked(key);
     }
 
     /** The first character decides for most keys, on a path where nanoseconds count. */
@@ -38,7 +36,7 @@ final class Keys {
         return key.charAt(0) == DIGEST_PREFIX.charAt(0) && key.startsWith(DIGEST_PREFIX);
     }
 
-    private static String normaliseSlowly(String key) {
+    private static String digestChecked(String key) {
         if (key.length() > MAX_BYTES) {
             throw tooLong(key.length() + " characters");
         }
@@ -46,7 +44,13 @@ final class Keys {
         if (bytes > MAX_BYTES) {
             throw tooLong(bytes + " bytes");
         }
-        return bytes <= MAX_PLAIN_BYTES && !looksLikeDigest(key) ? key : digest(key);
+        return digest(key);
+    }
+
+    /** A normalised key in at most so many bytes of UTF-8: itself or its digest. */
+    static String shortened(String key, int maxBytes) {
+        boolean fits = key.length() <= maxBytes / MAX_BYTES_PER_CHAR || utf8Bytes(key) <= maxBytes;
+        return fits ? key : digest(key);
     }
 
     private static IllegalArgumentException tooLong(String was) {

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * A true queue: what arrives stands in line and leaves at a constant rate, one slot every {@code
@@ -14,8 +15,8 @@ import java.time.Duration;
  *
  * <p>That holds for a stream too, whose next element asks only after the one before was emitted: if it asks
  * within one interval of a late emission, it has the next slot even if that has passed, and leaves at once. In
- * this process at most 20 ms are made up for in that way. Who asks later than that starts afresh: idle
- * time earns no burst.
+ * this process at most 20 ms are made up; a longer stall is lost. A stream that asks later than that starts afresh:
+ * idle time earns no burst.
  *
  * @param permits permits per period
  * @param period the time in which {@code permits} leave
@@ -79,5 +80,15 @@ public record LeakyBucket(long permits, Duration period, long queueCapacity, boo
     public LeakyBucket share(int n) {
         return new LeakyBucket(
                 permits, period.multipliedBy(n), Checks.shareOf("queueCapacity", queueCapacity, n), strict);
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, this.permits, period);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -13,16 +14,13 @@ final class OpenReservation implements Reservation {
 
     private final Settling settling;
     private final String key;
-    private final RateLimitPolicy policy;
     private final Decision decision;
     private final AtomicLong charged;
     private final AtomicLong uncharged = new AtomicLong();
 
-    /** @param policy the policy the key had when it was asked for */
-    OpenReservation(Settling settling, String key, RateLimitPolicy policy, Decision decision) {
+    OpenReservation(Settling settling, String key, Decision decision) {
         this.settling = settling;
         this.key = key;
-        this.policy = policy;
         this.decision = decision;
         this.charged = new AtomicLong(decision.permits());
     }
@@ -50,7 +48,7 @@ final class OpenReservation implements Reservation {
                 return Mono.fromSupplier(() -> settlement(settledBy(before), true));
             }
             long spent = spent(before, actual);
-            settling.recorder().settled(estimate(), spent);
+            settling.recorder().counted(Event.SETTLED, spent);
             Debit debit = decision.debit().filter(Debit::claim).orElse(null);
             return correct(debit, before, spent).then(Mono.fromSupplier(() -> settlement(spent, false)));
         });
@@ -79,9 +77,7 @@ final class OpenReservation implements Reservation {
     }
 
     private Mono<Void> charge(long permits) {
-        return settling.charge(key, policy, permits)
-                .doOnNext(uncharged::addAndGet)
-                .then();
+        return settling.charge(key, permits).doOnNext(uncharged::addAndGet).then();
     }
 
     private Settlement settlement(long spent, boolean repeated) {

@@ -16,19 +16,11 @@ public final class Policies {
     public static CompositePolicy all(RateLimitPolicy first, RateLimitPolicy second, RateLimitPolicy... more) {
         Objects.requireNonNull(more, "more");
         List<RateLimitPolicy> parts = new ArrayList<>();
-        add(parts, Objects.requireNonNull(first, "first"));
-        add(parts, Objects.requireNonNull(second, "second"));
+        parts.addAll(Objects.requireNonNull(first, "first").parts());
+        parts.addAll(Objects.requireNonNull(second, "second").parts());
         for (RateLimitPolicy policy : more) {
-            add(parts, Objects.requireNonNull(policy, "more"));
+            parts.addAll(Objects.requireNonNull(policy, "more").parts());
         }
         return new CompositePolicy(parts);
-    }
-
-    private static void add(List<RateLimitPolicy> parts, RateLimitPolicy policy) {
-        if (policy instanceof CompositePolicy composite) {
-            parts.addAll(composite.parts());
-        } else {
-            parts.add(policy);
-        }
     }
 }

@@ -66,9 +66,9 @@ public final class RateLimitContext {
     /** The same on the clock of the limiter's own {@code scheduler}. */
     public static Function<Context, Context> deadline(Duration fromNow, Scheduler scheduler) {
         Objects.requireNonNull(scheduler, "scheduler");
-        long nanos = Nanos.ofWait("fromNow", fromNow);
+        long nanos = Saturated.nanos(Checks.waitTime("fromNow", fromNow));
         return context -> {
-            long at = Nanos.saturatedAdd(scheduler.now(TimeUnit.NANOSECONDS), nanos);
+            long at = Saturated.plus(scheduler.now(TimeUnit.NANOSECONDS), nanos);
             OptionalLong outer = deadlineNanos(context);
             return context.put(DEADLINE, outer.isPresent() ? Math.min(outer.getAsLong(), at) : at);
         };

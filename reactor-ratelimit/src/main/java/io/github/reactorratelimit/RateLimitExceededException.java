@@ -3,6 +3,7 @@ package io.github.reactorratelimit;
 import java.io.IOException;
 import java.io.ObjectOutputStream;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** A request was denied: {@link #decision()} says by which limit and when to come back. */
@@ -11,13 +12,20 @@ public final class RateLimitExceededException extends RateLimitException {
     private static final long serialVersionUID = 2L;
 
     private final transient Decision decision;
+    private final @Nullable String limiter;
 
     /** Only for the serialised form, which has no decision: a denial costs less than the words for it. */
     private @Nullable String message;
 
     public RateLimitExceededException(Decision decision) {
+        this(decision, null);
+    }
+
+    /** @param limiter the {@linkplain RateLimiter#name() name} of the limiter that denied; null if it is not known */
+    public RateLimitExceededException(Decision decision, @Nullable String limiter) {
         super(null);
         this.decision = Objects.requireNonNull(decision, "decision");
+        this.limiter = limiter;
     }
 
     /** The denial. */
@@ -25,9 +33,17 @@ public final class RateLimitExceededException extends RateLimitException {
         return decision;
     }
 
+    /** The name of the limiter that denied; empty if it is not known. */
+    public Optional<String> limiter() {
+        return Optional.ofNullable(limiter);
+    }
+
     @Override
     public String getMessage() {
-        return message == null ? "rate limit exceeded: " + decision : message;
+        if (message != null) {
+            return message;
+        }
+        return "rate limit " + (limiter == null ? "" : "'" + limiter + "' ") + "exceeded: " + decision;
     }
 
     private void writeObject(ObjectOutputStream out) throws IOException {

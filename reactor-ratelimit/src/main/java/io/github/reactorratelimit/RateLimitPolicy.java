@@ -1,5 +1,9 @@
 package io.github.reactorratelimit;
 
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
 /**
  * The rule: how many permits per time, in which shape. An immutable value, valid by construction.
  *
@@ -10,6 +14,7 @@ public sealed interface RateLimitPolicy
         permits TokenBucket,
                 Gcra,
                 LeakyBucket,
+                WarmUp,
                 FixedWindow,
                 SlidingWindowLog,
                 SlidingWindowCounter,
@@ -24,10 +29,37 @@ public sealed interface RateLimitPolicy
 
     /**
      * Whether what was taken can be {@linkplain RateLimiter#reserve settled} by what was really spent. Not for a {@link
-     * LeakyBucket}, whose slots pass by, nor for a {@link ConcurrencyLimit}, whose permits are not spent.
+     * LeakyBucket} or a {@link WarmUp}, whose slots pass by, nor for a {@link ConcurrencyLimit}, whose permits are not spent.
      */
     default boolean settles() {
         return true;
+    }
+
+    /** Whether permits come back by a release instead of time: only those of a {@link ConcurrencyLimit}. */
+    default boolean needsRelease() {
+        return false;
+    }
+
+    /** The period or window that the limit is stated for; of {@link Policies#all} the longest. Zero if there is none. */
+    Duration period();
+
+    /**
+     * The time in which this many permits come back at the sustained rate, rounded up to a nanosecond. Empty where they
+     * come back by a release. {@link Policies#all} is as slow as its slowest part.
+     */
+    Optional<Duration> timeFor(long permits);
+
+    /** The policies that must all allow a request: this one alone, or the parts of {@link Policies#all}. */
+    default List<RateLimitPolicy> parts() {
+        return List.of(this);
+    }
+
+    /**
+     * Permits that may wait for one key at the same time: those of a {@link LeakyBucket}, also as a part of {@link
+     * Policies#all}. {@link Long#MAX_VALUE} where the policy has no queue of its own.
+     */
+    default long queueCapacity() {
+        return Long.MAX_VALUE;
     }
 
     /**
@@ -39,4 +71,7 @@ public sealed interface RateLimitPolicy
      * @throws IllegalArgumentException if {@code n < 1}, or if there is not at least one permit for each
      */
     RateLimitPolicy share(int n);
+
+    /** Calls the visitor's method for this kind of policy. */
+    <R> R accept(PolicyVisitor<R> visitor);
 }

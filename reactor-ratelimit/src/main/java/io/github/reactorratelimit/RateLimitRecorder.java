@@ -1,8 +1,20 @@
 package io.github.reactorratelimit;
 
 /**
- * What a limiter tells about itself. Called on the hot path by many threads: implementations must be
- * fast, must not block and must not throw. No call carries a key, which may be a secret.
+ * Counts what a limiter does, for meters or logs of your own; {@code MicrometerRecorder} is one for Micrometer. Override what you need.
+ *
+ * <pre>{@code
+ * LongAdder denied = new LongAdder();
+ * RateLimitRecorder counting = new RateLimitRecorder() {
+ *     public void decided(boolean allowed, long permits) {
+ *         if (!allowed) denied.increment();
+ *     }
+ * };
+ * RateLimiter limiter = RateLimiter.builder(policy).recorder(counting).build();
+ * }</pre>
+ *
+ * <p>Many threads call it on the hot path: an implementation must be fast and must not block. If it throws, the first exception is
+ * logged and no request fails. No method gets a key, because a key may be a secret.
  */
 public interface RateLimitRecorder {
 
@@ -11,109 +23,93 @@ public interface RateLimitRecorder {
 
     /** How a wait ended. */
     enum WaitOutcome {
-        /** Its turn came. */
+        /** The permits were granted. */
         GRANTED,
-        /** It was denied while waiting: re-planning made the wait too long. */
+        /** The waiter was denied: its wait became too long. */
         DENIED,
-        /** The subscriber left. */
+        /** The subscriber cancelled. */
         CANCELLED,
         /** The limiter was closed. */
         CLOSED
     }
 
-    /** Why a decision was made without the store. */
-    enum Degradation {
-        /** Allowed because the store did not answer. */
-        OPEN,
-        /** Denied because the store did not answer. */
-        CLOSED,
-        /** Decided by a local share of the limit because the store did not answer. */
-        LOCAL
+    /** What can happen besides decisions and waits. */
+    enum Event {
+        /** Permits came back: by a refund, or because a lease was released. */
+        REFUNDED,
+        /** Permits could not come back, because the store did not answer or a refund would cost it too much. They stay spent. */
+        REFUND_LOST,
+        /** Permits were reserved, to be settled later. */
+        RESERVED,
+        /** A reservation was settled: the number of permits that it really spent. */
+        SETTLED,
+        /** Permits spent beyond a reservation were not charged, because the key's debt is at its maximum. */
+        UNCHARGED,
+        /** Permits could not be charged, because the store did not answer: spent beyond a reservation, or granted without the store. */
+        CHARGE_LOST,
+        /**
+         * Permits of a {@link ConcurrencyLimit} are in use here, but the store counts them as free: the lease was not renewed in time,
+         * or the store lost it. More work may be in flight than the limit allows.
+         */
+        LEASE_LOST,
+        /** Prepaid permits were not spent in time and were given back. Other processes could not use them meanwhile. */
+        PREPAID_EXPIRED,
+        /** Prepaid permits could not be given back, because the store did not answer or the policy changed. They stay spent. */
+        PREPAID_LOST,
+        /** Prepaid permits were requested, and no answer came: the store may have debited them or not. */
+        PREPAID_UNANSWERED,
+        /** The {@linkplain RateLimiterBuilder#shadow shadow} would have allowed a request. */
+        SHADOW_ALLOWED,
+        /** The shadow would have denied a request. */
+        SHADOW_DENIED,
+        /** The shadow missed a request, a refund, a reset or a pause because its store failed. Concerns no number of permits. */
+        SHADOW_FAILED,
+        /**
+         * The store answered a call with an error that is no outage, such as a missing permission. The requests of that call fail with a
+         * {@link RateLimitException}. Concerns no number of permits.
+         */
+        STORE_FAILED,
+        /** A request was allowed without the store, which did not answer. */
+        DEGRADED_OPEN,
+        /** A request was denied without the store, which did not answer. */
+        DEGRADED_CLOSED,
+        /** A local share of the limit decided, because the store did not answer. */
+        DEGRADED_LOCAL
     }
 
-    /** Why permits that were leased from a store were not spent. */
-    enum Stranding {
-        /** Their time was over: they were kept from others all that time, and went back. */
-        EXPIRED,
-        /** They could not go back: the store did not answer, or another policy rules. They are lost to the strict side. */
-        LOST,
-        /** They were asked for, and no answer came: perhaps they were taken from the store, perhaps not. */
-        UNANSWERED
-    }
-
-    /** A request was answered, at once or after a wait. */
+    /** A request was allowed or denied, immediately or after a wait. */
     default void decided(boolean allowed, long permits) {}
 
-    /** A request joined a queue. */
-    default void waitStarted() {}
-
-    /** A request left a queue {@code waitedNanos} after it joined. */
-    default void waitEnded(WaitOutcome outcome, long waitedNanos) {}
-
-    /** Permits came back. */
-    default void refunded(long permits) {}
-
-    /** Permits could not be given back, because the store did not answer; they are lost to the strict side. */
-    default void refundLost(long permits) {}
-
     /**
-     * Permits of a {@link ConcurrencyLimit} are still held here, but the store counts them as free: its lease ended
-     * because it could not be renewed in time, or the store lost it. Others may have them too.
-     */
-    default void leaseLost(long permits) {}
-
-    /** Permits were reserved, to be settled later. */
-    default void reserved(long permits) {}
-
-    /** A reservation was settled: so many were reserved, and so many were really spent. */
-    default void settled(long reserved, long actual) {}
-
-    /** Permits that were spent beyond what was reserved were not charged: the key owes as much as it may. */
-    default void uncharged(long permits) {}
-
-    /**
-     * Permits could not be charged, because the store did not answer: they were given out without it, or spent beyond
-     * what was reserved.
-     */
-    default void chargeLost(long permits) {}
-
-    /** The {@linkplain RateLimiterBuilder#shadow shadow} was asked, and would have answered so. */
-    default void shadowDecided(boolean allowed, long permits) {}
-
-    /** The shadow could not be asked, or could not take part in a refund, a reset or a pause; nobody else noticed. */
-    default void shadowFailed() {}
-
-    /**
-     * A request that waited was told of its turn so long after it was due, by the clock of the limiter. Of those whose turn was
-     * known beforehand; where several are let through by one late timer that is the first of them, but for a {@link LeakyBucket}.
-     */
-    default void toldLate(long lateNanos) {}
-
-    /**
-     * The clock of the server was read, now and then: it is ahead of that of this machine by so much.
+     * The number of waiters changed.
      *
-     * @param aheadNanos negative if it is behind
-     * @param errorNanos how far that may be from the truth: half of the time that the answer took, and the tick of this machine's clock
+     * @param change 1 when a request joins a queue, -1 when it leaves
+     */
+    default void queueChanged(int change) {}
+
+    /** A wait ended {@code waitedNanos} after the request joined a queue. */
+    default void waited(WaitOutcome outcome, long waitedNanos) {}
+
+    /**
+     * A grant was delivered {@code lateNanos} after it was due, by the limiter's clock. A grant that a refund made possible was due at
+     * the refund. Under a bucket policy every delivered waiter is measured. Under other policies, and under
+     * {@link LeakyBucket#strictSpacing()}, only a waiter whose due time was scheduled: if one late timer grants several requests, the
+     * first of them.
+     */
+    default void deliveredLate(long lateNanos) {}
+
+    /**
+     * Something else happened.
+     *
+     * @param permits how many permits it concerns; 0 where the event concerns no number of permits
+     */
+    default void counted(Event event, long permits) {}
+
+    /**
+     * The store compared its server's clock with the clock of this machine. It does so from time to time.
+     *
+     * @param aheadNanos how far the server's clock is ahead; negative if it is behind
+     * @param errorNanos the possible error: half of the call's duration plus one tick of this machine's clock
      */
     default void clockRead(long aheadNanos, long errorNanos) {}
-
-    /** Permits that were leased from a store, to be spent in this process, were not. */
-    default void leaseStranded(Stranding how, long permits) {}
-
-    /**
-     * A grant of a key that is {@linkplain RateLimiterBuilder#audit audited} was judged.
-     *
-     * @param excess how many of the permits the policy cannot have given
-     */
-    default void grantAudited(long permits, long excess) {}
-
-    /**
-     * A denial of a key that is {@linkplain RateLimiterBuilder#audit audited} was judged.
-     *
-     * @param wrong whether the permits must have been there
-     */
-    default void denialAudited(long permits, boolean wrong) {}
-
-    /** A decision was made without the store. */
-    default void degraded(Degradation degradation) {}
 }

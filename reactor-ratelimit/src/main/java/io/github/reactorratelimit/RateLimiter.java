@@ -8,21 +8,21 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A policy and the state of its keys: answers for a key and a number of permits. Share one limiter
- * between all streams and calls that shall count together.
+ * Limits how often something may happen per key. Share one limiter between all streams and calls that count together.
  *
  * <pre>{@code
  * RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(10));
- * limiter.tryAcquire("alice")                            // never waits
- * limiter.acquire("alice", 3, Duration.ofMillis(200))    // waits for its turn, at most 200 ms
+ *
+ * limiter.tryAcquire("alice")                            // never waits: allowed or denied
+ * limiter.acquire("alice", 3, Duration.ofMillis(200))    // waits in a queue for 3 permits, at most 200 ms
  * }</pre>
  *
- * <p>Nothing happens before subscription, and each subscription asks again. Bad arguments are refused
- * at once: a key that is null, empty or longer than 64 KiB, and permits below 1, when the method is
- * called; permits above the policy's capacity with {@link PermitsExceedCapacityException}.
+ * <p>Nothing happens before subscription, and each subscription requests permits again. A method refuses bad arguments when it is called:
+ * a key that is null, empty or longer than 64 KiB, and permits below 1. Permits above the policy's capacity can never be granted and
+ * signal {@link PermitsExceedCapacityException}.
  *
- * <p>Time comes from the limiter's scheduler, resolved when it is built: build it inside {@code
- * StepVerifier.withVirtualTime} to test it in virtual time.
+ * <p>Time comes from the limiter's scheduler, which is resolved when the limiter is built. To test in virtual time, build the limiter
+ * inside {@code StepVerifier.withVirtualTime}.
  */
 public interface RateLimiter extends Disposable {
 
@@ -36,125 +36,105 @@ public interface RateLimiter extends Disposable {
         return new RateLimiterBuilder(policy);
     }
 
-    /** Asks for one permit and never waits. */
+    /** Requests one permit and never waits. */
     default Mono<Decision> tryAcquire(String key) {
         return tryAcquire(key, 1);
     }
 
     /**
-     * Asks for permits and never waits. Denied while others wait for the key: it does not overtake them,
-     * and its retry-after includes them.
+     * Requests permits and never waits. While other requests wait for the key it is denied, so that it does not overtake them, and its
+     * retry-after includes them.
      */
     Mono<Decision> tryAcquire(String key, long permits);
 
-    /**
-     * Takes the permits if that can be told and done at once, in memory. {@code false} means denied, or
-     * not known without asking the store; then {@link #tryAcquire} or {@link #acquire} tell. Allocates
-     * nothing where the policy and store allow it; the operators' fast path.
-     */
-    boolean tryAcquireNow(String key, long permits);
-
-    /**
-     * {@link #tryAcquire} where the answer can be told at once, in memory: allocates nothing if the permits
-     * were taken. What was taken this way cannot be refunded. The operators' way when nobody waits.
-     */
-    default Verdict decideNow(String key, long permits) {
-        return tryAcquireNow(key, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
-    }
-
-    /**
-     * Permits for the elements that a stream delivers one right after the other, {@code permits} for each;
-     * several of them may be taken in one step. The operators' way when a source can be polled.
-     */
-    default PermitRun run(String key, long permits) {
-        return PermitRun.oneByOne(() -> tryAcquireNow(key, permits));
-    }
-
-    /** Waits in line for one permit, however long it takes. */
+    /** Waits in the key's queue for one permit, without a maximum. */
     default Mono<Decision> acquire(String key) {
         return acquire(key, 1);
     }
 
-    /** Waits in line for permits, however long it takes. */
+    /** Waits in the key's queue for permits, without a maximum. */
     default Mono<Decision> acquire(String key, long permits) {
         return acquire(key, permits, Duration.ofNanos(Long.MAX_VALUE));
     }
 
     /**
-     * Waits in line for permits. Denied at once, at no cost, if the line is full or the wait is known to
-     * exceed {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in the Reactor Context;
-     * denied later if a pause makes it too long. Cancelling leaves the line, and those behind move up.
+     * Waits in the key's queue for permits. If a permit is available, the caller continues on its own thread. The request is denied
+     * immediately, at no cost, if it would exceed {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in the Reactor
+     * Context, or if the queue is full; it is denied later if a pause or a new policy makes its wait too long. Cancelling leaves the
+     * queue, and the waiters behind move up.
      *
      * @param maxWait zero never waits
      */
     Mono<Decision> acquire(String key, long permits, Duration maxWait);
 
-    /** What {@link #tryAcquire} would answer for one permit, without taking it. */
+    /** What {@link #tryAcquire} would decide for one permit; takes nothing. */
     default Mono<Decision> peek(String key) {
         return peek(key, 1);
     }
 
-    /** What {@link #tryAcquire} would answer, without taking anything. */
+    /** What {@link #tryAcquire} would decide; takes nothing. */
     Mono<Decision> peek(String key, long permits);
 
-    /** Forgets what the key spent. */
+    /** Clears the key's usage and ends its pause. */
     Mono<Void> reset(String key);
 
     /**
-     * Gives back what an allowed decision took, once. Never lifts the key above what it would have had
-     * the debit not happened; a denied or peeked decision gives nothing back.
+     * Gives back the permits of an allowed decision, once. The key never gets more than it would have without that decision. A denied or
+     * peeked decision gives nothing back.
+     *
+     * <pre>{@code
+     * limiter.tryAcquire("alice").flatMap(decision -> call.onErrorResume(failed -> limiter.refund(decision).then(Mono.error(failed))));
+     * }</pre>
      *
      * @throws IllegalArgumentException if another limiter made the decision
      */
     Mono<Void> refund(Decision decision);
 
-    /** Denies the key everything for {@code duration} from now; zero ends a pause. Waiters are re-timed. */
+    /** Denies every request of the key for {@code duration} from now; zero ends a pause. Waiters are rescheduled. */
     Mono<Void> pause(String key, Duration duration);
 
     /**
-     * {@link #pause} that never ends a pause earlier: one that lasts longer stays as it is. For those who pass on what others say about
-     * the key, of which the last word need not be the strongest.
+     * {@link #pause} that never shortens a pause: a longer one stays. Use it to pass on a server's Retry-After, because a later answer may
+     * name a shorter time than an earlier one.
      */
     Mono<Void> pauseAtLeast(String key, Duration duration);
 
     /**
-     * The key that a pause of {@code key} is really for: another one where several keys have one limit, as the tenants of a {@code FairShare} do. For those
-     * who add up what they are told about keys.
-     */
-    default String sharedKey(String key) {
-        return key;
-    }
-
-    /**
-     * Takes permits of a {@link ConcurrencyLimit} until the lease is released. Signals {@link
-     * RateLimitExceededException} if denied. A subscriber that cancels before the lease is delivered to it
-     * holds nothing. Once delivered it must be released by whoever has it: an operator in between that drops
-     * it, such as {@code acquireLease(…).timeout(…)} at the last moment, loses it. {@link #use}, or {@code
-     * Flux.usingWhen(acquireLease(…), work, Lease::release)}, releases in every case; {@code maxWait} bounds
-     * the wait without a {@code timeout}.
+     * Takes permits of a {@link ConcurrencyLimit} until the lease is released. A denial is a {@link RateLimitExceededException}. A
+     * subscriber that cancels before it gets the lease holds nothing; after that, its owner must release it. An operator in between that
+     * drops the lease, such as {@code timeout} at the last moment, loses it: prefer {@link #use}, which releases in every case, and {@code
+     * maxWait} to a {@code timeout}.
+     *
+     * <pre>{@code
+     * Flux.usingWhen(limiter.acquireLease("db", 1, Duration.ofSeconds(1)), lease -> query, Lease::release);
+     * }</pre>
      */
     Mono<Lease> acquireLease(String key, long permits, Duration maxWait);
 
     /**
-     * Runs {@code work} with permits: waits for them, subscribes to {@code work}, and with a {@link
-     * ConcurrencyLimit} gives them back when it completes, fails or is cancelled.
+     * Waits for permits, then subscribes to {@code work}. Permits of a {@link ConcurrencyLimit} come back when the work completes, fails or
+     * is cancelled.
      */
     <T> Flux<T> use(String key, long permits, Publisher<T> work);
 
-    /** Reserves permits, waiting in line for them however long it takes; see {@link #reserve(String, long, Duration)}. */
+    /** {@link #reserve(String, long, Duration)} without a maximum wait. */
     default Mono<Reservation> reserve(String key, long estimate) {
         return reserve(key, estimate, Duration.ofNanos(Long.MAX_VALUE));
     }
 
     /**
-     * Takes an estimate of what work will cost, to be {@linkplain Reservation#settle settled} by what it really cost.
-     * Waits and is denied as {@link #acquire(String, long, Duration)}; a denial is a {@link RateLimitExceededException}. A
-     * subscriber that cancels before the reservation is delivered to it spends nothing. Once delivered it is spent as
-     * estimated until it is settled, and for good if it never is.
+     * Takes an estimate of what work will cost. {@link Reservation#settle} replaces it by the real cost. It waits and is denied as {@link
+     * #acquire(String, long, Duration)}; a denial is a {@link RateLimitExceededException}. A subscriber that cancels before it gets the
+     * reservation spends nothing. After that the estimate is spent until the reservation is settled.
+     *
+     * <pre>{@code
+     * limiter.reserve("tenant", 500, Duration.ofSeconds(1))
+     *         .flatMap(reserved -> complete(prompt).flatMap(answer -> reserved.settle(answer.tokens()).thenReturn(answer)));
+     * }</pre>
      *
      * @param estimate at least 1, at most the policy's capacity
-     * @throws IllegalStateException if the policy {@linkplain RateLimitPolicy#settles() cannot be settled}; signalled, where a key
-     *     has a policy of its own
+     * @throws IllegalStateException if the policy {@linkplain RateLimitPolicy#settles() cannot be settled}; with a policy per key it is
+     *     signalled
      */
     default Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
         throw new UnsupportedOperationException("this limiter makes no reservations");
@@ -181,43 +161,33 @@ public interface RateLimiter extends Disposable {
     Mono<Void> changePolicy(RateLimitPolicy policy);
 
     /**
-     * Gives one key a policy of its own while it is in use: ahead of the limiter's policy and of a {@linkplain
-     * RateLimiterBuilder#policyPerKey policy per key}, until {@link #restorePolicy} or another change for this key. A {@linkplain
-     * #changePolicy(RateLimitPolicy) change for all} leaves it alone.
+     * Asks the resolver of a {@linkplain RateLimiterBuilder#policyPerKey policy per key} for this key again, now, instead of when the
+     * cached answer expires. Emits the policy that is in effect for the key from then on.
      *
      * <pre>{@code
-     * limiter.changePolicy("alice", TokenBucket.perSecond(500)).subscribe();
+     * customers.upgrade("alice").then(limiter.refreshPolicy("alice")).subscribe();
      * }</pre>
      *
-     * <p>What the key spent is kept, capped at the new capacity, and who waits for it is timed anew, as with a change for all. At
-     * most 1 000 keys can have one, beyond which this is an {@link IllegalStateException}: for more use a policy per key. On
-     * Redis it counts in every process that shares the limiter, and completes when the key knows of it; others whose turn was
-     * promised hear of it by a signal. In a sketch it is an {@link UnsupportedOperationException}.
+     * <p>Usage so far is kept, capped at the new capacity, and waiters are rescheduled, as with a change for all keys. If the
+     * resolver fails, so does this, and the cached policy stays. On Redis the other instances follow when their own cached
+     * policy expires.
      *
-     * @throws IllegalArgumentException if this policy or the limiter's is a {@link ConcurrencyLimit}, which cannot differ by key
+     * @throws IllegalStateException if the limiter has no policy per key
      */
-    default Mono<Void> changePolicy(String key, RateLimitPolicy policy) {
-        throw new UnsupportedOperationException("this limiter cannot give one key another policy");
-    }
-
-    /**
-     * Takes back the policy that {@link #changePolicy(String, RateLimitPolicy)} gave a key: the limiter's policy, or its policy per key,
-     * counts again. What it spent is kept, and who waits is timed anew. Nothing happens if it was given none.
-     */
-    default Mono<Void> restorePolicy(String key) {
-        throw new UnsupportedOperationException("this limiter cannot give one key another policy");
+    default Mono<RateLimitPolicy> refreshPolicy(String key) {
+        throw new IllegalStateException("this limiter has no policyPerKey that could be asked again");
     }
 
     /** The limiter's name, for errors and meters. */
     String name();
 
     /**
-     * Ends every wait with {@link RateLimiterClosedException}, and completes when what is being settled has been. Reservations
-     * that are still open can be settled afterwards.
+     * Ends every wait with {@link RateLimiterClosedException}, and completes when pending settlements have ended. Open reservations can be
+     * settled afterwards.
      */
     Mono<Void> close();
 
-    /** Closes without waiting for the end. */
+    /** Closes without waiting for the completion. */
     @Override
     default void dispose() {
         close().subscribe();
@@ -226,24 +196,34 @@ public interface RateLimiter extends Disposable {
     /**
      * One request of {@link #acquireAll}.
      *
-     * @param limiter whom to ask
-     * @param key whose permits
-     * @param permits how many
+     * @param limiter the limiter
+     * @param key the key
+     * @param permits how many permits
      */
-    record Ask(RateLimiter limiter, String key, long permits) {}
+    record PermitRequest(RateLimiter limiter, String key, long permits) {}
 
-    /** One permit of {@code limiter} for {@code key}. */
-    static Ask ask(RateLimiter limiter, String key) {
-        return new Ask(limiter, key, 1);
+    /** A request for one permit, for {@link #acquireAll}. */
+    static PermitRequest permits(RateLimiter limiter, String key) {
+        return new PermitRequest(limiter, key, 1);
+    }
+
+    /** A request for several permits, for {@link #acquireAll}. */
+    static PermitRequest permits(RateLimiter limiter, String key, long permits) {
+        return new PermitRequest(limiter, key, permits);
     }
 
     /**
-     * Asks several limiters, all or nothing, in the order given, and never waits: put the one most likely
-     * to deny first. Limiters in one Redis whose keys share a slot are asked in one atomic step, and a denial
-     * costs nothing. Elsewhere what was taken before a denial is given back; until then others may be denied
-     * too early, never allowed wrongly. Cancelling midway gives everything back.
+     * Requests permits of several limiters, all or nothing, in the given order, and never waits.
+     *
+     * <pre>{@code
+     * RateLimiter.acquireAll(List.of(permits(perIp, ip), permits(perUser, user), permits(global, "*")))
+     * }</pre>
+     *
+     * <p>Put the limiter that is most likely to deny first. Limiters in one Redis whose keys share a hash slot decide in one atomic step, and
+     * a denial costs nothing. Elsewhere a denial refunds what was taken before it; until then other requests may be denied too early, but
+     * none is allowed wrongly. Cancelling refunds everything.
      */
-    static Mono<JointDecision> acquireAll(List<Ask> asks) {
-        return JointAcquire.of(asks);
+    static Mono<JointDecision> acquireAll(List<PermitRequest> requests) {
+        return JointAcquire.of(requests);
     }
 }

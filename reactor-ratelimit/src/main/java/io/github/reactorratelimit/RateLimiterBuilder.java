@@ -1,6 +1,5 @@
 package io.github.reactorratelimit;
 
-import io.github.reactorratelimit.hashing.KeyedHash;
 import io.github.reactorratelimit.local.LocalStore;
 import java.time.Duration;
 import java.util.Objects;
@@ -31,7 +30,6 @@ public final class RateLimiterBuilder {
     private Duration keepPolicies = Duration.ZERO;
     private @Nullable RateLimitPolicy shadow;
     private @Nullable KeyRecorder keyRecorder;
-    private int auditedKeys;
 
     RateLimiterBuilder(RateLimitPolicy policy) {
         this.policy = Objects.requireNonNull(policy, "policy");
@@ -63,7 +61,7 @@ public final class RateLimiterBuilder {
         return this;
     }
 
-    /** Told of every decision, wait and refund. */
+    /** Counts decisions, waits and refunds. Default: none. */
     public RateLimiterBuilder recorder(RateLimitRecorder recorder) {
         this.recorder = Objects.requireNonNull(recorder, "recorder");
         return this;
@@ -82,9 +80,9 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * Permits a key may owe after {@link Reservation#settle} charged more than it had; as many as its policy's
-     * capacity, unless given, and no more than can be counted exactly. What is beyond that is not charged, and {@linkplain
-     * RateLimitRecorder#uncharged counted}. 0 charges no more than there is.
+     * Permits that a key may owe after {@link Reservation#settle} charged more than it had. Default: its policy's capacity. Permits beyond
+     * the maximum are not charged, and a recorder counts them as {@link RateLimitRecorder.Event#UNCHARGED}. 0 charges no more than the
+     * key has.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -113,16 +111,15 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * A policy beside the live one that only counts what it would have answered, for all keys: {@link
-     * RateLimitRecorder#shadowDecided}. Its state is in the same store under the name {@code <name>.shadow}. It gets
-     * every request that the live policy gets, also those that one denies, as if it ruled alone; a request that may
-     * wait is asked of it on arrival, and not to wait; resets, pauses and refunds are its too. It never
-     * delays, denies or fails anything. A request for more permits than its capacity counts as denied.
+     * A policy for all keys that only counts what it would have decided, as {@link RateLimitRecorder.Event#SHADOW_ALLOWED} and {@link
+     * RateLimitRecorder.Event#SHADOW_DENIED}. It gets every request, also those that the live policy denies, and resets, pauses and
+     * refunds. A request that may wait is a {@code tryAcquire} for it, made on arrival; one for more permits than its capacity counts as
+     * denied. It never delays, denies or fails a request. Its state is in the same store under the name {@code <name>.shadow}.
      *
-     * @throws IllegalArgumentException if it is a {@link ConcurrencyLimit}: nobody knows how long work would run that was denied
+     * @throws IllegalArgumentException if it is a {@link ConcurrencyLimit}: how long denied work would have run is unknown
      */
     public RateLimiterBuilder shadow(RateLimitPolicy policy) {
-        if (Objects.requireNonNull(policy, "policy") instanceof ConcurrencyLimit) {
+        if (Objects.requireNonNull(policy, "policy").needsRelease()) {
             throw new IllegalArgumentException("a shadow cannot be a ConcurrencyLimit: it would not know when work"
                     + " ends that the live policy denies; use a limiter of its own");
         }
@@ -130,39 +127,9 @@ public final class RateLimiterBuilder {
         return this;
     }
 
-    /** Told of every decision with its key; see {@code HotKeys} for one that finds the keys most used and most denied. */
+    /** Gets every decision with its key. {@code HotKeys} is one: it finds the keys that are used most and denied most. */
     public RateLimiterBuilder keyRecorder(KeyRecorder keyRecorder) {
         this.keyRecorder = Objects.requireNonNull(keyRecorder, "keyRecorder");
-        return this;
-    }
-
-    /**
-     * Lets the limiter judge its own store: of some keys, chosen by hash, every grant and denial is held against what the
-     * policy allows, and told to {@link RateLimitRecorder#grantAudited} and {@link RateLimitRecorder#denialAudited}. Off unless
-     * given; then nothing is done for it.
-     *
-     * <p>What it accuses the store of is true, as far as this process can see; it does not see everything:
-     *
-     * <ul>
-     *   <li>An excess is what goes beyond {@code burst + rate * T} in a span {@code T} that begins when the oldest request under way was made and
-     *       ends when the last one was answered: long waits make it blind for as much. The burst is the capacity; twice the limit for a fixed window and a
-     *       sliding window counter; with stepwise refill one refill more. A thousandth of the time is forgiven for clocks that do not
-     *       run alike.
-     *   <li>A denial is wrong if the permits must have been there, whatever was under way; what was refunded or cancelled counts as spent. Stepwise
-     *       refill is not judged, and nothing in a store that other processes use: it is not known what they spent.
-     *   <li>A {@link LeakyBucket} and a {@link ConcurrencyLimit} are not judged at all, nor permits that several limiters gave in one call.
-     *   <li>If another process resets a key, what this one is given after that may count as an excess. Leased
-     *       permits are judged when they are spent, so that what a lease adds to a burst is an excess.
-     * </ul>
-     *
-     * @param keys how many keys are audited at most; of more that are in use at the same time some, by half and half
-     * @throws IllegalArgumentException if it is less than 4
-     */
-    public RateLimiterBuilder audit(int keys) {
-        if (keys < 4) {
-            throw new IllegalArgumentException("keys must be at least 4, was " + keys);
-        }
-        this.auditedKeys = keys;
         return this;
     }
 
@@ -170,44 +137,37 @@ public final class RateLimiterBuilder {
      * Builds the limiter; its clock starts now.
      *
      * @throws IllegalArgumentException if the store cannot hold the policy, or the shadow's, exactly
-     * @throws IllegalStateException if there is a shadow or an audit, but no recorder that could count for it
+     * @throws IllegalStateException if there is a shadow, but no recorder that could count for it
      */
     public RateLimiter build() {
-        if (auditedKeys > 0 && recorder == RateLimitRecorder.NOOP) {
-            throw new IllegalStateException("an audit counts for a recorder: give the limiter one");
-        }
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         LimiterSettings settings = new LimiterSettings(
                 name, policy, clock, callbacks, GuardedRecorder.of(recorder), maxWaiters, policyPerKey != null);
-        LimiterState state = observed(in, settings);
-        PolicyResolver resolver =
-                policyPerKey == null ? null : new PolicyResolver(policyPerKey, keepPolicies, settings, state);
-        return new DefaultRateLimiter(settings, state, resolver, maxDebt);
+        Shadow beside = shadow == null ? null : shadow(in, settings, shadow);
+        LimiterState state;
+        try {
+            state = in.open(settings);
+        } catch (RuntimeException refused) {
+            if (beside != null) {
+                beside.close().subscribe();
+            }
+            throw refused;
+        }
+        DecisionListeners listeners = new DecisionListeners(settings.recorder(), keyRecorder, beside);
+        PolicyLookup.Resolver resolver =
+                policyPerKey == null ? null : new PolicyLookup.Resolver(policyPerKey, keepPolicies);
+        PolicyLookup policies = new PolicyLookup(settings, state, resolver);
+        return new DefaultRateLimiter(settings, state, listeners, policies, maxDebt, scheduler == null);
     }
 
-    private LimiterState observed(RateLimitStore in, LimiterSettings settings) {
-        LimiterState state = shadow == null ? in.open(settings) : shadowed(in, settings, shadow);
-        LimiterState judged = auditedKeys == 0 ? state : audited(state, settings);
-        return keyRecorder == null ? judged : new KeyedState(judged, keyRecorder);
-    }
-
-    private LimiterState audited(LimiterState state, LimiterSettings settings) {
-        return new AuditedState(state, new AuditedKeys(auditedKeys, settings, state, KeyedHash.create()::of));
-    }
-
-    private LimiterState shadowed(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {
+    private Shadow shadow(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {
         if (recorder == RateLimitRecorder.NOOP) {
             throw new IllegalStateException("a shadow counts for a recorder: give the limiter one");
         }
-        LimiterState beside = in.open(new LimiterSettings(
+        LimiterState state = in.open(new LimiterSettings(
                 name + ".shadow", policy, live.scheduler(), live.callbacks(), RateLimitRecorder.NOOP, maxWaiters));
-        try {
-            return new ShadowedState(in.open(live), beside, policy, live.recorder());
-        } catch (RuntimeException refused) {
-            beside.close().subscribe();
-            throw refused;
-        }
+        return new Shadow(state, policy, live.recorder());
     }
 }

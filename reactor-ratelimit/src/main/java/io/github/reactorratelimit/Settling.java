@@ -1,5 +1,6 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -14,27 +15,19 @@ import reactor.core.publisher.Sinks;
 final class Settling {
 
     private final LimiterState state;
+    private final DecisionListeners listeners;
     private final RateLimitRecorder recorder;
-    private final @Nullable PolicyResolver resolver;
-    private final RateLimitPolicy shared;
+    private final PolicyLookup policies;
     private final OptionalLong maxDebt;
     private final AtomicInteger underWay = new AtomicInteger();
     private final AtomicReference<Sinks.@Nullable Empty<Void>> awaited = new AtomicReference<>();
 
-    /**
-     * @param shared what keys without a policy of their own are looked up with
-     * @param maxDebt permits a key may owe; as many as its capacity, unless given
-     */
-    Settling(
-            LimiterState state,
-            RateLimitRecorder recorder,
-            @Nullable PolicyResolver resolver,
-            RateLimitPolicy shared,
-            OptionalLong maxDebt) {
+    /** @param maxDebt permits a key may owe; as many as its capacity, unless given */
+    Settling(LimiterState state, DecisionListeners listeners, PolicyLookup policies, OptionalLong maxDebt) {
         this.state = state;
-        this.recorder = recorder;
-        this.resolver = resolver;
-        this.shared = shared;
+        this.listeners = listeners;
+        this.recorder = listeners.recorder();
+        this.policies = policies;
         this.maxDebt = maxDebt;
     }
 
@@ -50,47 +43,41 @@ final class Settling {
         }
     }
 
-    Reservation open(String key, RateLimitPolicy policy, Decision decision) {
-        recorder.reserved(decision.permits());
-        return new OpenReservation(this, key, policy, decision);
+    Reservation open(String key, Decision decision) {
+        recorder.counted(Event.RESERVED, decision.permits());
+        return new OpenReservation(this, key, decision);
     }
 
     /** Gives back a part of a debit, or all of it; the caller has claimed it. Never fails: what the state could not give back it has counted. */
     Mono<Void> giveBack(Debit debit, long permits) {
         Debit part = debit.part(permits);
-        return tracked(Mono.defer(() -> state.refund(part)).onErrorComplete());
+        return tracked(listeners
+                .alongside(Mono.defer(() -> state.refund(part)), shadow -> shadow.refund(part))
+                .onErrorComplete());
     }
 
     /** Charges the key under the policy it has now: how many could not be charged. Never fails. */
-    Mono<Long> charge(String key, RateLimitPolicy reservedUnder, long permits) {
-        return tracked(policyNow(key, reservedUnder)
+    Mono<Long> charge(String key, long permits) {
+        return tracked(policies.findOrLast(key)
                 .flatMap(policy -> chargeUnder(key, policy, permits))
                 .onErrorResume(lost -> {
-                    recorder.chargeLost(permits);
+                    recorder.counted(Event.CHARGE_LOST, permits);
                     return Mono.just(permits);
                 }));
     }
 
-    private Mono<Long> chargeUnder(String key, RateLimitPolicy named, long permits) {
-        RateLimitPolicy own = state.ownPolicy(key);
-        RateLimitPolicy policy = own == null ? state.ruling(named) : own;
+    private Mono<Long> chargeUnder(String key, PolicyLookup.KeyPolicy found, long permits) {
+        RateLimitPolicy policy = found.policy();
+        long debt = maxDebt.orElse(policy.capacity());
         Mono<Long> charged = policy.settles()
-                ? state.charge(key, policy, permits, maxDebt.orElse(policy.capacity()))
+                ? listeners.alongside(
+                        state.charge(key, found.override(), permits, debt), shadow -> shadow.charge(key, permits, debt))
                 : Mono.just(permits);
         return charged.doOnNext(uncharged -> {
             if (uncharged > 0) {
-                recorder.uncharged(uncharged);
+                recorder.counted(Event.UNCHARGED, uncharged);
             }
         });
-    }
-
-    private Mono<RateLimitPolicy> policyNow(String key, RateLimitPolicy reservedUnder) {
-        RateLimitPolicy own = state.ownPolicy(key);
-        if (own != null || resolver == null) {
-            // Not what it was reserved under: that may be one which the key was given and has no more.
-            return Mono.just(own == null ? shared : own);
-        }
-        return resolver.resolve(key).onErrorReturn(reservedUnder);
     }
 
     /** Once begun it goes on to its end, also if whoever wanted to know leaves. */

@@ -1,13 +1,14 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * An estimate of a sliding window in constant memory: the permits of the current window plus those
- * of the previous one, weighted by how much of it the sliding window still covers. Windows are
- * aligned to the epoch.
+ * of the previous one, weighted by how much of it the sliding window still covers and rounded down
+ * to whole permits. Windows are aligned to the epoch.
  *
- * <p>Worst case in any half-open window of this length: {@code 2 * limit - 1}, by an adversary who
+ * <p>Worst case in any half-open window of this length: {@code 2 * limit}, by an adversary that
  * knows where windows start; evenly spread traffic stays close to the limit.
  *
  * @param limit permits per window
@@ -33,5 +34,20 @@ public record SlidingWindowCounter(long limit, Duration window) implements RateL
     @Override
     public SlidingWindowCounter share(int n) {
         return new SlidingWindowCounter(Checks.shareOf("limit", limit, n), window);
+    }
+
+    @Override
+    public Duration period() {
+        return window;
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, limit, window);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

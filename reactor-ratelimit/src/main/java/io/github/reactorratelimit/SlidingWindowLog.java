@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * At most {@code limit} permits in any window, exactly: the time of every permit is remembered until
@@ -38,5 +39,20 @@ public record SlidingWindowLog(long limit, Duration window) implements RateLimit
     @Override
     public SlidingWindowLog share(int n) {
         return new SlidingWindowLog(Checks.shareOf("limit", limit, n), window);
+    }
+
+    @Override
+    public Duration period() {
+        return window;
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, limit, window);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

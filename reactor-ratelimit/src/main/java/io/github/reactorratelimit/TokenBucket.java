@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Optional;
 
 /**
  * A bucket of {@code capacity} tokens that refills at {@code refill} tokens per {@code period}; a
@@ -9,6 +10,8 @@ import java.util.Objects;
  *
  * <p>Worst case in any half-open window {@code W}: {@code capacity + rate * W}; with
  * {@linkplain Refill#STEPWISE stepwise} refill {@code capacity + refill * (floor(W / period) + 1)}.
+ * Waiters are debited when their permits come due, up to 20 ms before a late timer lets them leave: what they emit
+ * keeps that bound over {@code W} + 20 ms.
  *
  * <pre>{@code
  * TokenBucket.perSecond(100)                  // 100 per second, bursts of up to 100
@@ -98,5 +101,15 @@ public record TokenBucket(long capacity, long refill, Duration period, Refill st
             return new TokenBucket(each, Checks.shareOf("refill", refill, n), period, style, each);
         }
         return new TokenBucket(each, refill, period.multipliedBy(n), style, initialTokens / n);
+    }
+
+    @Override
+    public Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, refill, period);
+    }
+
+    @Override
+    public <R> R accept(PolicyVisitor<R> visitor) {
+        return visitor.visit(this);
     }
 }

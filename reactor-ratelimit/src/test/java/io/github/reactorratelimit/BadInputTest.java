@@ -59,6 +59,9 @@ class BadInputTest {
                 refused(() -> Gcra.perSecond(1).withBurst(0), "burst must be positive, was 0"),
                 refused(() -> Gcra.of(1, ZERO), "period must be positive, was PT0S"),
                 refused(() -> LeakyBucket.perSecond(0), "permits must be positive, was 0"),
+                refused(() -> WarmUp.perSecond(0, SECOND), "permits must be positive, was 0"),
+                refused(() -> WarmUp.of(1, Duration.ZERO, SECOND), "period must be positive, was PT0S"),
+                refused(() -> WarmUp.perSecond(1, Duration.ZERO), "warmUp must be positive, was PT0S"),
                 refused(() -> LeakyBucket.perSecond(1).withQueue(0), "queueCapacity must be positive, was 0"),
                 refused(() -> FixedWindow.of(0, SECOND), "limit must be positive, was 0"),
                 refused(() -> FixedWindow.of(1, ZERO), "window must be positive, was PT0S"),
@@ -120,7 +123,7 @@ class BadInputTest {
                 arguments((ThrowingCallable) () -> builder().recorder(null), "recorder"),
                 arguments((ThrowingCallable) () -> builder().name(null), "name"),
                 arguments((ThrowingCallable) () -> limiter.tryAcquire(null), "key"),
-                arguments((ThrowingCallable) () -> limiter.tryAcquireNow(null, 1), "key"),
+                arguments((ThrowingCallable) () -> DirectLimiter.of(limiter).tryAcquireNow(null, 1), "key"),
                 arguments((ThrowingCallable) () -> limiter.acquire("k", 1, null), "maxWait"),
                 arguments((ThrowingCallable) () -> limiter.pause("k", null), "duration"),
                 arguments((ThrowingCallable) () -> limiter.pauseAtLeast("k", null), "duration"));
@@ -163,7 +166,8 @@ class BadInputTest {
 
     @Test
     void shortestPeriodWorks() {
-        assertThat(RateLimiter.of(Gcra.of(1, ofNanos(1))).tryAcquireNow("k", 1)).isTrue();
+        assertThat(DirectLimiter.of(RateLimiter.of(Gcra.of(1, ofNanos(1)))).tryAcquireNow("k", 1))
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -180,7 +184,7 @@ class BadInputTest {
     static Stream<Function<RateLimiter, Function<Long, Object>>> requests() {
         return Stream.of(
                 limiter -> permits -> limiter.tryAcquire("k", permits),
-                limiter -> permits -> limiter.tryAcquireNow("k", permits),
+                limiter -> permits -> DirectLimiter.of(limiter).tryAcquireNow("k", permits),
                 limiter -> permits -> limiter.acquire("k", permits),
                 limiter -> permits -> limiter.peek("k", permits),
                 limiter -> permits -> limiter.acquireLease("k", permits, ZERO));
@@ -190,8 +194,9 @@ class BadInputTest {
     void exactlyTheCapacityIsAllowedWhenNothingIsSpent() {
         long capacity = 1L << 40;
         RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(capacity));
-        assertThat(limiter.tryAcquireNow("k", capacity)).isTrue();
-        assertThat(limiter.tryAcquireNow("other", capacity + 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", capacity)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("other", capacity + 1))
+                .isFalse();
         StepVerifier.create(limiter.tryAcquire("other", capacity + 1))
                 .expectErrorMessage("permits " + (capacity + 1) + " can never be allowed: the policy gives at most "
                         + capacity + " at once; ask for less or raise its capacity")
@@ -227,12 +232,12 @@ class BadInputTest {
     void longestPauseSaturates() {
         RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1));
         limiter.pause("k", Duration.ofSeconds(Long.MAX_VALUE)).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         assertThat(limiter.tryAcquire("k").block(PATIENCE).allowed()).isFalse();
         limiter.pause("k", ZERO).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isTrue();
         limiter.pauseAtLeast("k", Duration.ofSeconds(Long.MAX_VALUE)).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
     }
 
     @Test
@@ -247,13 +252,14 @@ class BadInputTest {
         assertThatThrownBy(() -> limiter.tryAcquire("\u20ac".repeat(22_000)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("key must be at most 64 KiB, was 66000 bytes");
-        assertThat(limiter.tryAcquireNow("k".repeat(64 * 1024), 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k".repeat(64 * 1024), 1))
+                .isTrue();
     }
 
     @Test
     void oddKeysAreStableAndDistinct() {
         RateLimiter limiter = RateLimiter.of(TokenBucket.perHour(1));
-        String longKey = "k".repeat(500);
+        String longKey = "k".repeat(2_000);
         List<String> keys = List.of(
                 "\0",
                 "a\0b",
@@ -266,23 +272,27 @@ class BadInputTest {
                 longKey + "x",
                 Keys.normalise(longKey));
         for (String key : keys) {
-            assertThat(limiter.tryAcquireNow(key, 1)).as("first of %s", key).isTrue();
+            assertThat(DirectLimiter.of(limiter).tryAcquireNow(key, 1))
+                    .as("first of %s", key)
+                    .isTrue();
         }
         for (String key : keys) {
-            assertThat(limiter.tryAcquireNow(new String(key.toCharArray()), 1))
+            assertThat(DirectLimiter.of(limiter).tryAcquireNow(new String(key.toCharArray()), 1))
                     .as("second of %s", key)
                     .isFalse();
         }
     }
 
     @Test
-    void keysUpTo128BytesAreHeldAsTheyAreAndLongerOnesAsADigest() {
-        assertThat(Keys.normalise("k".repeat(128))).isEqualTo("k".repeat(128));
-        assertThat(Keys.normalise("k".repeat(129))).matches("sha256:[0-9a-f]{64}");
-        assertThat(Keys.normalise("\u00e9".repeat(64))).isEqualTo("\u00e9".repeat(64));
-        assertThat(Keys.normalise("\u00e9".repeat(65))).matches("sha256:[0-9a-f]{64}");
-        assertThat(Keys.normalise("\ud83d\ude00".repeat(32))).isEqualTo("\ud83d\ude00".repeat(32));
-        assertThat(Keys.normalise("\ud83d\ude00".repeat(33))).matches("sha256:[0-9a-f]{64}");
+    void keysUpTo1024CharactersStayAsTheyAreAndStoresGetShortNames() {
+        assertThat(Keys.normalise("k".repeat(1_024))).isEqualTo("k".repeat(1_024));
+        assertThat(Keys.normalise("k".repeat(1_025))).matches("sha256:[0-9a-f]{64}");
+        assertThat(LimiterState.shortName("k".repeat(128))).isEqualTo("k".repeat(128));
+        assertThat(LimiterState.shortName("k".repeat(129))).matches("sha256:[0-9a-f]{64}");
+        assertThat(LimiterState.shortName("\u00e9".repeat(64))).isEqualTo("\u00e9".repeat(64));
+        assertThat(LimiterState.shortName("\u00e9".repeat(65))).matches("sha256:[0-9a-f]{64}");
+        assertThat(LimiterState.shortName("\ud83d\ude00".repeat(32))).isEqualTo("\ud83d\ude00".repeat(32));
+        assertThat(LimiterState.shortName("\ud83d\ude00".repeat(33))).matches("sha256:[0-9a-f]{64}");
     }
 
     @Test
@@ -294,7 +304,7 @@ class BadInputTest {
         StepVerifier.create(limiter.tryAcquire("k"))
                 .expectErrorMessage("no database")
                 .verify(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         answer.set(Mono.empty());
         assertThat(limiter.tryAcquire("k").block(PATIENCE).allowed()).isTrue();
         assertThat(limiter.tryAcquire("k").block(PATIENCE).allowed()).isFalse();
@@ -307,7 +317,7 @@ class BadInputTest {
                         .build()
                         .tryAcquire("k"))
                 .expectSubscription()
-                .expectNoEvent(PolicyResolver.TIMEOUT.minusNanos(1))
+                .expectNoEvent(PolicyLookup.TIMEOUT.minusNanos(1))
                 .thenAwait(ofNanos(1))
                 .expectError(TimeoutException.class)
                 .verify(PATIENCE);
@@ -323,7 +333,7 @@ class BadInputTest {
         assertThatThrownBy(() -> limiter.acquire("k"))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(advice);
-        assertThatThrownBy(() -> limiter.tryAcquireNow("k", 1))
+        assertThatThrownBy(() -> DirectLimiter.of(limiter).tryAcquireNow("k", 1))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(advice);
         assertThatThrownBy(() -> RateLimiter.of(TokenBucket.perSecond(1)).acquireLease("k", 1, ZERO))
@@ -335,7 +345,7 @@ class BadInputTest {
     void acquireAllOfNothingIsRefused() {
         assertThatThrownBy(() -> RateLimiter.acquireAll(List.of()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("asks must not be empty");
+                .hasMessage("requests must not be empty");
     }
 
     @Test
@@ -359,6 +369,7 @@ class BadInputTest {
                 TokenBucket.perSecond(100).withInitialTokens(10),
                 Gcra.perSecond(100),
                 LeakyBucket.perSecond(100),
+                WarmUp.perSecond(100, SECOND),
                 FixedWindow.of(100, SECOND),
                 SlidingWindowLog.of(100, SECOND),
                 SlidingWindowCounter.of(100, SECOND),

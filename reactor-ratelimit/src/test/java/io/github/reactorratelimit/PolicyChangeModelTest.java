@@ -10,6 +10,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Mono;
 import reactor.test.scheduler.VirtualTimeScheduler;
 
 /**
@@ -32,6 +33,11 @@ class PolicyChangeModelTest {
         static Bucket otherThan(Bucket bucket, SplittableRandom random) {
             Bucket other = random(random);
             return other.equals(bucket) ? otherThan(bucket, random) : other;
+        }
+
+        /** Never equal to a policy of all keys. */
+        Bucket asOverride() {
+            return new Bucket(capacity, intervalNanos + 5);
         }
 
         RateLimitPolicy policy() {
@@ -158,8 +164,10 @@ class PolicyChangeModelTest {
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         Paper paper = new Paper(Bucket.random(random));
         List<String> events = new ArrayList<>();
-        RateLimiter limiter =
-                RateLimiter.builder(paper.bucket.policy()).scheduler(time).build();
+        RateLimiter limiter = RateLimiter.builder(paper.bucket.policy())
+                .scheduler(time)
+                .policyPerKey(key -> Mono.justOrEmpty(paper.own).map(Bucket::policy), Duration.ofDays(1))
+                .build();
         for (int step = 0; step < STEPS; step++) {
             step("w" + step, random, time, limiter, paper, events);
         }
@@ -170,17 +178,17 @@ class PolicyChangeModelTest {
         time.dispose();
     }
 
-    /** For all keys or for the one that is asked for, which may have a policy of its own or be given back. */
+    /** For all keys, or for the one that is asked for by a policy per key. */
     private static void change(SplittableRandom random, RateLimiter limiter, Paper paper) {
         Bucket next = Bucket.otherThan(paper.bucket, random);
         switch (random.nextInt(3)) {
             case 0 -> {
-                paper.own = next;
-                limiter.changePolicy("k", next.policy()).toFuture().join();
+                paper.own = next.asOverride();
+                limiter.refreshPolicy("k").toFuture().join();
             }
             case 1 -> {
                 paper.own = null;
-                limiter.restorePolicy("k").toFuture().join();
+                limiter.refreshPolicy("k").toFuture().join();
             }
             default -> {
                 paper.shared = next;

@@ -1,12 +1,14 @@
 package io.github.reactorratelimit;
 
 import static java.time.Duration.ZERO;
+import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static reactor.core.publisher.Sinks.EmitFailureHandler.busyLooping;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,8 +21,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 
@@ -31,7 +35,7 @@ import reactor.test.StepVerifier;
  */
 public abstract class RateLimiterContract {
 
-    static final Duration PATIENCE = ofSeconds(30);
+    protected static final Duration PATIENCE = ofSeconds(30);
     private static final int LIMIT = 5;
 
     private final List<RateLimiter> opened = new ArrayList<>();
@@ -241,6 +245,7 @@ public abstract class RateLimiterContract {
                 Gcra.of(1, ofMillis(20)),
                 LeakyBucket.of(1, ofMillis(20)),
                 LeakyBucket.of(1, ofMillis(20)).strictSpacing(),
+                WarmUp.of(1, ofMillis(2), ofMillis(100)),
                 FixedWindow.of(1, ofMillis(20)),
                 FixedWindow.of(1, ofMillis(20)).fromFirstRequest(),
                 SlidingWindowLog.of(1, ofMillis(20)),
@@ -267,7 +272,7 @@ public abstract class RateLimiterContract {
         Disposable wait = limiter.acquire(key, 3).subscribe();
         Decision denied = now(limiter.tryAcquire(key));
         assertThat(denied.allowed()).isFalse();
-        assertThat(limiter.tryAcquireNow(key, 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow(key, 1)).isFalse();
         assertThat(denied.retryAfter())
                 .hasValueSatisfying(after -> assertThat(after).isGreaterThan(ofHours(2)));
         wait.dispose();
@@ -346,7 +351,7 @@ public abstract class RateLimiterContract {
                             .hasMessageContaining(limiter.name()))
                     .verify(PATIENCE);
         }
-        assertThat(limiter.tryAcquireNow(key, 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow(key, 1)).isFalse();
     }
 
     @Test
@@ -362,11 +367,40 @@ public abstract class RateLimiterContract {
     }
 
     @Test
+    void compositeResetsWhenAllItsPartsHave() {
+        RateLimiter limiter = limiter(Policies.all(TokenBucket.perHour(2), SlidingWindowLog.of(100, ofHours(20))));
+        Decision allowed = now(limiter.tryAcquire(key));
+        assertThat(allowed.policy()).isEqualTo(TokenBucket.perHour(2));
+        Decision denied = now(limiter.tryAcquire(key, 2));
+        assertThat(denied.policy()).isEqualTo(TokenBucket.perHour(2));
+        for (Decision decision : List.of(allowed, denied, now(limiter.peek(key)))) {
+            assertThat(decision.resetAfter().orElseThrow()).as("%s", decision).isBetween(ofHours(19), ofHours(20));
+        }
+    }
+
+    @Test
+    void leakyBucketInACompositeHasItsBoundedQueue() {
+        RateLimiter limiter =
+                limiter(Policies.all(LeakyBucket.of(1, ofHours(1)).withQueue(5), TokenBucket.perSecond(1_000)));
+        now(limiter.tryAcquire(key));
+        Sinks.Many<Decision> decisions = Sinks.many().unicast().onBackpressureBuffer();
+        Disposable.Composite waits = Disposables.composite();
+        for (int i = 0; i < 8; i++) {
+            waits.add(limiter.acquire(key, 1, ofDays(1))
+                    .subscribe(decision -> decisions.emitNext(decision, busyLooping(PATIENCE))));
+        }
+        List<Decision> denied = decisions.asFlux().take(3).collectList().block(PATIENCE);
+        assertThat(denied).hasSize(3).noneMatch(Decision::allowed);
+        assertThat(now(limiter.acquire(key, 1, ofDays(1))).allowed()).isFalse();
+        waits.dispose();
+    }
+
+    @Test
     void acquireAllTakesEverythingOrNothing() {
         RateLimiter perUser = limiter(TokenBucket.perHour(3));
         RateLimiter global = limiter(TokenBucket.perHour(2));
         Mono<JointDecision> both =
-                RateLimiter.acquireAll(List.of(RateLimiter.ask(perUser, key), RateLimiter.ask(global, "*")));
+                RateLimiter.acquireAll(List.of(RateLimiter.permits(perUser, key), RateLimiter.permits(global, "*")));
         assertThat(both.block(PATIENCE).allowed()).isTrue();
         assertThat(both.block(PATIENCE).allowed()).isTrue();
         JointDecision denied = both.block(PATIENCE);

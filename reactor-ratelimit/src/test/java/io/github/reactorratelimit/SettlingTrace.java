@@ -40,12 +40,9 @@ final class SettlingTrace {
         this.slack = flows ? 1 : 0;
     }
 
-    int denials() {
-        return denials;
-    }
-
-    int stepsInDebt() {
-        return stepsInDebt;
+    /** Whether there were more than ten denials, and more than ten steps in debt. */
+    boolean hasSeenEnough() {
+        return denials > 10 && stepsInDebt > 10;
     }
 
     void step() {

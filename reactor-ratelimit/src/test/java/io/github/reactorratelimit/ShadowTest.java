@@ -9,11 +9,9 @@ import io.github.reactorratelimit.local.LocalStore;
 import io.github.reactorratelimit.testing.Seeds;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
-import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
@@ -46,13 +44,13 @@ class ShadowTest {
         }
 
         @Override
-        public void shadowDecided(boolean isAllowed, long permits) {
-            (isAllowed ? shadowAllowed : shadowDenied).incrementAndGet();
-        }
-
-        @Override
-        public void shadowFailed() {
-            failed.incrementAndGet();
+        public void counted(Event event, long permits) {
+            switch (event) {
+                case SHADOW_ALLOWED -> shadowAllowed.incrementAndGet();
+                case SHADOW_DENIED -> shadowDenied.incrementAndGet();
+                case SHADOW_FAILED -> failed.incrementAndGet();
+                default -> {}
+            }
         }
     }
 
@@ -62,6 +60,7 @@ class ShadowTest {
                 TokenBucket.perSecond(3).withBurst(8).stepwise(),
                 new Gcra(7, ofSeconds(3), 4),
                 LeakyBucket.perSecond(4).withQueue(5),
+                WarmUp.perSecond(5, ofSeconds(2)),
                 FixedWindow.of(6, ofSeconds(1)),
                 SlidingWindowLog.of(5, ofSeconds(1)),
                 SlidingWindowCounter.of(6, ofSeconds(2)),
@@ -115,15 +114,14 @@ class ShadowTest {
         void run() {
             for (int step = 0; step < STEPS; step++) {
                 String key = "key" + random.nextInt(2);
-                switch (random.nextInt(13)) {
+                switch (random.nextInt(12)) {
                     case 0, 1, 2 -> time.advanceTimeBy(ofMillis(random.nextInt(400)));
                     case 3, 4 -> refundable(key);
                     case 5 -> waiting(key);
                     case 6 -> next(refunds);
                     case 7 -> next(cancels);
                     case 8 -> change(key);
-                    case 9 -> inARun(key);
-                    case 10 -> settled(key);
+                    case 9 -> settled(key);
                     default -> atOnce(key);
                 }
             }
@@ -133,19 +131,11 @@ class ShadowTest {
 
         private void atOnce(String key) {
             if (random.nextBoolean()) {
-                shadowed.decideNow(key, 1);
-            } else if (!shadowed.tryAcquireNow(key, 1)) {
+                DirectLimiter.of(shadowed).decideNow(key, 1, false);
+            } else if (!DirectLimiter.of(shadowed).tryAcquireNow(key, 1)) {
                 shadowed.tryAcquire(key, 1).subscribe();
             }
             alone.tryAcquire(key, 1).subscribe();
-        }
-
-        private void inARun(String key) {
-            PermitRun elements = shadowed.run(key, 1);
-            for (long left = 3; left > 0 && elements.tryNext(left); left--) {
-                alone.tryAcquire(key, 1).subscribe();
-            }
-            elements.end();
         }
 
         private void refundable(String key) {
@@ -218,8 +208,8 @@ class ShadowTest {
                 .shadow(TokenBucket.perHour(1))
                 .build();
         assertThat(shadowed.tryAcquire("a").block().remaining()).isOne();
-        assertThat(shadowed.tryAcquireNow("a", 1)).isTrue();
-        assertThat(shadowed.decideNow("a", 1)).isInstanceOf(Decision.class);
+        assertThat(DirectLimiter.of(shadowed).tryAcquireNow("a", 1)).isTrue();
+        assertThat(DirectLimiter.of(shadowed).decideNow("a", 1, false)).isInstanceOf(Decision.class);
     }
 
     @Test
@@ -230,7 +220,7 @@ class ShadowTest {
                 .shadow(TokenBucket.perSecond(2))
                 .build();
         assertThat(shadowed.tryAcquire("a", 3).block().allowed()).isTrue();
-        assertThat(shadowed.tryAcquireNow("a", 3)).isTrue();
+        assertThat(DirectLimiter.of(shadowed).tryAcquireNow("a", 3)).isTrue();
         assertThat(counting.shadowDenied).hasValue(2);
     }
 
@@ -269,9 +259,9 @@ class ShadowTest {
         Decision first = limiter.tryAcquire("a").block();
         limiter.refund(first).block();
         assertThat(limiter.acquire("a").block().allowed()).isTrue();
-        assertThat(limiter.tryAcquireNow("a", 1)).isTrue();
-        assertThat(limiter.decideNow("a", 1)).isEqualTo(Verdict.TAKEN);
-        assertThat(limiter.run("a", 1).tryNext(1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("a", 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).decideNow("a", 1, false)).isEqualTo(Verdict.TAKEN);
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("a", 1)).isTrue();
         assertThat(limiter.tryAcquire("a").block().allowed()).isFalse();
         limiter.reset("a").block();
         limiter.pause("a", Duration.ZERO).block();
@@ -293,18 +283,5 @@ class ShadowTest {
         assertThatThrownBy(() -> RateLimiter.builder(TokenBucket.perSecond(1)).shadow(ConcurrencyLimit.of(2)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("ConcurrencyLimit");
-    }
-
-    /** A default of the interface would hide what the live state can do. */
-    @Test
-    void whoLooksOnPassesOnEveryMethodOfAState() {
-        for (Class<?> type : List.of(ShadowedState.class, KeyedState.class)) {
-            assertThat(Arrays.stream(LimiterState.class.getMethods())
-                            .filter(method -> !Modifier.isStatic(method.getModifiers())))
-                    .allSatisfy(method -> assertThat(type.getMethod(method.getName(), method.getParameterTypes())
-                                    .getDeclaringClass())
-                            .as(method.getName())
-                            .isNotEqualTo(LimiterState.class));
-        }
     }
 }

@@ -4,7 +4,7 @@ import static java.time.Duration.ofHours;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.reactorratelimit.sketch.SketchStore;
+import io.github.reactorratelimit.local.SketchStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,6 +50,7 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         return Stream.of(
                 TokenBucket.perSecond(5).stepwise(),
                 LeakyBucket.perSecond(5),
+                WarmUp.perSecond(5, Duration.ofSeconds(1)),
                 FixedWindow.of(5, Duration.ofSeconds(1)),
                 SlidingWindowLog.of(5, Duration.ofSeconds(1)),
                 SlidingWindowCounter.of(5, Duration.ofSeconds(1)),
@@ -89,13 +90,12 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
                 .store(SketchStore.ofBytes(128).withRows(16))
                 .recorder(new RateLimitRecorder() {
                     @Override
-                    public void refundLost(long permits) {
-                        lost.addAndGet(permits);
-                    }
-
-                    @Override
-                    public void refunded(long permits) {
-                        refunded.addAndGet(permits);
+                    public void counted(Event event, long permits) {
+                        if (event == Event.REFUNDED) {
+                            refunded.addAndGet(permits);
+                        } else if (event == Event.REFUND_LOST) {
+                            lost.addAndGet(permits);
+                        }
                     }
                 })
                 .build();
@@ -117,8 +117,8 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
                 .build();
         List<Decision> answers = new ArrayList<>();
         List<Boolean> others = new ArrayList<>();
-        assertThat(limiter.tryAcquireNow("other", 1)).isTrue();
-        time.schedule(() -> others.add(limiter.tryAcquireNow("other", 1)), 1, TimeUnit.SECONDS);
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("other", 1)).isTrue();
+        time.schedule(() -> others.add(DirectLimiter.of(limiter).tryAcquireNow("other", 1)), 1, TimeUnit.SECONDS);
         limiter.acquire("waiter", 1, maxWait).subscribe(answers::add);
         time.advanceTimeBy(Duration.ofSeconds(1));
         assertThat(others).containsExactly(true);
@@ -149,15 +149,17 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
                 .scheduler(time)
                 .build();
         limiter.pause("a", Duration.ofSeconds(5)).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("a", 1)).isFalse();
-        assertThat(((Decision) limiter.decideNow("a", 1)).retryAfter()).hasValue(Duration.ofSeconds(5));
-        assertThat(limiter.decideNow("b", 1)).isEqualTo(Verdict.TAKEN);
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("a", 1)).isFalse();
+        assertThat(((Decision) DirectLimiter.of(limiter).decideNow("a", 1, false)).retryAfter())
+                .hasValue(Duration.ofSeconds(5));
+        assertThat(DirectLimiter.of(limiter).decideNow("b", 1, false)).isEqualTo(Verdict.TAKEN);
         limiter.acquire("b", 2).subscribe(granted -> {}, closed -> {});
-        assertThat(limiter.tryAcquireNow("b", 1)).isFalse();
-        assertThat(((Decision) limiter.decideNow("b", 1)).retryAfter()).hasValue(Duration.ofSeconds(2));
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("b", 1)).isFalse();
+        assertThat(((Decision) DirectLimiter.of(limiter).decideNow("b", 1, false)).retryAfter())
+                .hasValue(Duration.ofSeconds(2));
         limiter.close().subscribe();
-        assertThat(limiter.tryAcquireNow("c", 1)).isFalse();
-        assertThat(limiter.decideNow("c", 1)).isEqualTo(Verdict.UNKNOWN);
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("c", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).decideNow("c", 1, false)).isEqualTo(Verdict.UNKNOWN);
     }
 
     @Test
@@ -165,12 +167,12 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         Gcra five = Gcra.of(5, ofHours(1));
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         LimiterState state = store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
-        assertThat(state.tryAcquireNow(key, five, 3)).isTrue();
+        assertThat(state.tryAcquireNow(key, null, 3)).isTrue();
         Gcra ten = Gcra.of(10, ofHours(1));
-        state.carry(key, five, ten).block(PATIENCE);
+        state.migrate(key, null, ten).block(PATIENCE);
         assertThat(now(state.peek(key, ten, 1)).remaining()).isEqualTo(7);
         Gcra two = Gcra.of(2, ofHours(1));
-        state.carry(key, ten, two).block(PATIENCE);
+        state.migrate(key, ten, two).block(PATIENCE);
         assertThat(now(state.peek(key, two, 1)).remaining()).isZero();
     }
 

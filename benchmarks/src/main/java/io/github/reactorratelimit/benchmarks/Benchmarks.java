@@ -1,97 +1,82 @@
 package io.github.reactorratelimit.benchmarks;
 
 import io.github.reactorratelimit.benchmarks.report.Report;
-import io.github.reactorratelimit.benchmarks.report.Results;
-import io.github.reactorratelimit.benchmarks.report.Run;
-import io.github.reactorratelimit.benchmarks.report.Summary;
-import io.github.reactorratelimit.benchmarks.report.Tables;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Runs groups side by side with the peers, writes {@code docs/benchmarks}, and renews the table in the README.
+ * Runs groups and writes {@code docs/benchmarks}. {@code docs/benchmarks.md} lists the commands.
  *
  * <pre>
- * mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick"             all groups, minutes
- * mvn -q -pl benchmarks -am spring-boot:run -Dbench="full"              all groups, an hour or more
- * mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick one-key flux"  groups whose names start so
- * mvn -q -pl benchmarks -am spring-boot:run -Dbench="list"              the names of the groups
- * mvn -q -pl benchmarks -am spring-boot:run -Dbench="report"            tables and charts again, from the data kept
+ * mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick"               every group
+ * mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick one-key flux"  groups that start with a word
+ * mvn -q -pl benchmarks -am spring-boot:run -Dbench="list"                the names of the groups
+ * mvn -q -pl benchmarks -am spring-boot:run -Dbench="report"              tables and charts from stored results
  * </pre>
  */
 public final class Benchmarks {
 
-    private static final String COMMAND = "mvn -q -pl benchmarks -am spring-boot:run -Dbench=";
-
     private Benchmarks() {}
 
-    /** Runs what the arguments name; {@code quick} if there are none. */
+    /** Runs the groups that the arguments name; {@code quick} and every group by default. */
     public static void main(String[] arguments) throws Exception {
         List<String> words = new ArrayList<>(List.of(arguments));
-        List<BenchmarkGroup> all = Groups.all();
-        Path docs = docs();
-        Report report = new Report(docs, all.stream().map(BenchmarkGroup::group).toList());
         if (words.remove("list")) {
-            all.forEach(group -> System.out.printf(
-                    "%-28s %s%n", group.group().id(), group.group().title()));
+            Groups.ALL.forEach(group -> System.out.printf("%-24s %s%n", group.name(), group.title()));
             return;
         }
-        if (words.remove("report")) {
-            Summary.refresh(readme(docs), report.write());
-            return;
+        Report report = new Report(docs(), Groups.ALL);
+        if (!words.remove("report")) {
+            Form form = form(words);
+            Rounds rounds = new Rounds(form, baseline(), true);
+            String command = "-Dbench=\"" + String.join(" ", arguments) + '"';
+            for (Group group : chosen(words)) {
+                report.keep(group, rounds.run(group), command);
+            }
         }
-        Form form = form(words);
-        List<BenchmarkGroup> chosen = chosen(all, words);
-        String command = COMMAND + '"' + String.join(" ", arguments) + '"';
-        new Runner(report, form, Run.now(command)).run(chosen);
-        List<Results> results = report.write();
-        Summary.refresh(readme(docs), results);
-        print(chosen, results);
+        report.write();
     }
 
     private static Form form(List<String> words) {
-        Form form = Form.QUICK;
-        for (Form each : List.of(Form.QUICK, Form.FULL)) {
-            if (words.remove(each.name().toLowerCase(Locale.ROOT))) {
-                form = each;
-            }
-        }
-        return form;
+        return Arrays.stream(Form.values())
+                .filter(form -> words.remove(form.name().toLowerCase(Locale.ROOT)))
+                .findFirst()
+                .orElse(Form.QUICK);
     }
 
-    private static List<BenchmarkGroup> chosen(List<BenchmarkGroup> all, List<String> words) {
+    static List<Group> chosen(List<String> words) {
         for (String word : words) {
-            if (all.stream().noneMatch(group -> group.group().id().startsWith(word))) {
+            if (Groups.ALL.stream().noneMatch(group -> group.name().startsWith(word))) {
                 throw new IllegalArgumentException("no group starts with \"" + word + "\"; \"list\" lists them");
             }
         }
-        return all.stream()
+        return Groups.ALL.stream()
                 .filter(group -> words.isEmpty()
-                        || words.stream().anyMatch(word -> group.group().id().startsWith(word)))
+                        || words.stream().anyMatch(word -> group.name().startsWith(word)))
                 .toList();
     }
 
-    private static void print(List<BenchmarkGroup> chosen, List<Results> all) {
-        List<String> ids = chosen.stream().map(group -> group.group().id()).toList();
-        for (Results results : all) {
-            if (ids.contains(results.group().id())) {
-                System.out.printf("%n%s%n%s", results.group().title(), Tables.table(results));
-                results.verdicts().forEach(verdict -> System.out.println(verdict.text(results.group())));
-            }
+    private static @Nullable Path baseline() {
+        String jar = System.getProperty("bench.baseline", "");
+        if (jar.isEmpty()) {
+            return null;
         }
+        Path path = Path.of(jar).toAbsolutePath();
+        if (!Files.exists(path)) {
+            throw new IllegalArgumentException("bench.baseline: there is no " + path);
+        }
+        return path;
     }
 
-    private static Path readme(Path docs) {
-        return docs.resolve("../../README.md").normalize();
-    }
-
-    /** The docs of the project this runs in, also from the directory of a module; or where {@code benchmarks.docs} points. */
+    /** The project's {@code docs/benchmarks}, or the directory that {@code bench.docs} names. */
     private static Path docs() {
-        String given = System.getProperty("benchmarks.docs");
-        if (given != null) {
+        String given = System.getProperty("bench.docs", "");
+        if (!given.isEmpty()) {
             return Path.of(given);
         }
         Path here = Path.of("").toAbsolutePath();
@@ -100,6 +85,6 @@ public final class Benchmarks {
                 return directory.resolve("docs").resolve("benchmarks");
             }
         }
-        throw new IllegalStateException("no docs directory above " + here + "; name one with -Dbenchmarks.docs");
+        throw new IllegalStateException("no docs directory above " + here + "; set -Dbench.docs");
     }
 }

@@ -1,59 +1,57 @@
 package io.github.reactorratelimit.benchmarks;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.github.reactorratelimit.benchmarks.local.LocalGroups;
-import io.github.reactorratelimit.benchmarks.redis.RedisGroups;
-import io.github.reactorratelimit.benchmarks.report.Contender;
-import io.github.reactorratelimit.benchmarks.report.Sample;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** One tiny round of every contender of the groups that need no server, and of one that does, in this JVM: they still run, and take the right path. */
+/**
+ * One short round of every contender that decides in memory, and of one group on Redis. They check what they
+ * measure.
+ */
 class SmokeTest {
 
-    static Stream<BenchmarkGroup> oneThread() {
-        return LocalGroups.all().stream()
-                .filter(group -> !group.group().id().endsWith("-2"))
-                .filter(group -> !group.group().hasLines());
+    /** A million keys and real time take long; several threads run the code of one. */
+    private static final Set<String> NOT_HERE = Set.of("web", "redis", "keys", "waiter-join");
+
+    static Stream<Group> shortGroups() {
+        return Groups.ALL.stream()
+                .filter(group -> group.threads() == 1 && !group.hasOwnIterations())
+                .filter(group -> NOT_HERE.stream().noneMatch(group.name()::startsWith)
+                        || Set.of("keys-thousand", "waiter-join-100", "redis-hot-64")
+                                .contains(group.name()));
     }
 
     @ParameterizedTest
-    @MethodSource("oneThread")
-    void everyContenderRuns(BenchmarkGroup group) throws Exception {
-        for (Contender contender : group.contenders(Form.TINY)) {
-            Sample sample = group.round(contender, Form.TINY);
-
-            assertThat(sample.value()).as(contender.name()).isPositive();
-        }
+    @MethodSource("shortGroups")
+    void everyContenderRuns(Group group) throws Exception {
+        assertThat(new Rounds(Form.SMOKE, null, false).run(group))
+                .hasSize(group.contenders().size())
+                .allSatisfy(result ->
+                        assertThat(result.getPrimaryResult().getScore()).isPositive());
     }
 
     @Test
-    void everyContenderOnRedisRuns() throws Exception {
-        BenchmarkGroup group = RedisGroups.all().stream()
-                .filter(each -> each.group().id().equals("redis-hot-64"))
-                .findFirst()
-                .orElseThrow();
-        group.open(Form.TINY);
-        try {
-            for (Contender contender : group.contenders(Form.TINY)) {
-                assertThat(group.round(contender, Form.TINY).value())
-                        .as(contender.name())
-                        .isPositive();
-            }
-        } finally {
-            group.close();
-        }
+    void namesAreUniqueAndAreMethodsThatExist() {
+        assertThat(Groups.ALL).extracting(Group::name).doesNotHaveDuplicates().isNotEmpty();
+        assertThat(Groups.ALL)
+                .allSatisfy(group -> assertThat(group.benchmark().getMethods())
+                        .extracting(method -> method.getName())
+                        .contains(group.method()));
     }
 
     @Test
-    void groupsHaveNamesOfTheirOwn() {
-        List<String> ids =
-                Groups.all().stream().map(group -> group.group().id()).toList();
-
-        assertThat(ids).doesNotHaveDuplicates().isNotEmpty();
+    void wordChoosesTheGroupsThatStartWithIt() {
+        assertThat(Benchmarks.chosen(List.of("pacing-1000", "refund")))
+                .extracting(Group::name)
+                .containsExactly("refund", "pacing-1000", "pacing-10000");
+        assertThatThrownBy(() -> Benchmarks.chosen(List.of("no-such")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("no-such");
     }
 }

@@ -4,8 +4,9 @@ import io.github.reactorratelimit.JointDecision;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.embedded.RedisCluster;
 import io.github.reactorratelimit.redis.RedisStore;
+import io.github.reactorratelimit.testing.redis.Cluster;
+import io.github.reactorratelimit.testing.redis.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -30,8 +31,9 @@ public final class RedisClusterLimits {
      * @param args ignored
      */
     public static void main(String[] args) {
-        try (RedisCluster cluster = RedisCluster.start()) {
-            String[] nodes = cluster.uris().toArray(String[]::new);
+        try (Cluster cluster = Cluster.withoutReplicas()) {
+            String[] nodes =
+                    cluster.servers().stream().map(RedisServer::address).toArray(String[]::new);
             RedisStore store = RedisStore.connectCluster(nodes)
                     .blockOptional()
                     .orElseThrow()
@@ -63,7 +65,7 @@ public final class RedisClusterLimits {
     /** An export is a request too: it needs a permit of both. */
     private static void ask(RateLimiter exports, RateLimiter requests) {
         JointDecision decision = RateLimiter.acquireAll(
-                        List.of(RateLimiter.ask(exports, "alice"), RateLimiter.ask(requests, "alice")))
+                        List.of(RateLimiter.permits(exports, "alice"), RateLimiter.permits(requests, "alice")))
                 .blockOptional()
                 .orElseThrow();
         long requestsLeft = requests.peek("alice").blockOptional().orElseThrow().remaining();

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.examples;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.embedded.RedisServer;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.time.Duration;
 
 /** Two instances of an application share one limit through Redis. Then Redis dies, and each goes on with its share of the limit. */
@@ -50,15 +50,15 @@ public final class RedisLimit {
      * @param args ignored
      */
     public static void main(String[] args) {
-        try (RedisServer redis = RedisServer.open()) {
-            RedisLimit first = new RedisLimit("A", redis.uri());
-            RedisLimit second = new RedisLimit("B", redis.uri());
+        try (Standalone redis = Standalone.open()) {
+            RedisLimit first = new RedisLimit("A", redis.address());
+            RedisLimit second = new RedisLimit("B", redis.address());
             first.limiter.reset("alice").block();
 
             System.out.println("6 calls an hour for each customer, at both instances together");
             callInTurns(first, second, "alice");
             if (redis.isOurs()) {
-                redis.kill();
+                redis.server().kill();
                 System.out.println("Redis has died: 3 at each of them");
                 callInTurns(first, second, "bob");
             }

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.algorithm;
 
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.List;
 
@@ -32,6 +31,14 @@ public interface Algorithm<S> {
         return policy().capacity();
     }
 
+    /**
+     * The same steps for a state that several keys share, and for a key that starts from such a state: they allow a key
+     * nothing that its own steps deny, whatever the others do.
+     */
+    default Algorithm<S> shared() {
+        return this;
+    }
+
     /** What {@link #remaining} is when nothing is spent. */
     long limit();
 
@@ -61,6 +68,16 @@ public interface Algorithm<S> {
         return charged == 0 ? state : debit(state, now, charged);
     }
 
+    /**
+     * Whether requests that are granted one after the other, each as early as possible, leave the same state however their
+     * permits are divided among them, as long as the key owes something all the time.
+     *
+     * @param most no request needs more permits than this
+     */
+    default boolean isAdditive(long most) {
+        return false;
+    }
+
     /** The most permits for which {@link #waitTicks} is 0, 0 if there are none. */
     long remaining(S state, long now);
 
@@ -73,7 +90,7 @@ public interface Algorithm<S> {
     /**
      * The state after giving back {@code permits} that were debited at {@code debitedAt}; never above what
      * it would be had the debit not happened. Where debits set the phase (stepwise refill, windows from the
-     * first request) the phase stays: there a later refill may come earlier than it would without the debit.
+     * first request) permits then come back no earlier than without the debit, unless some have come back since.
      */
     S refund(S state, long now, long debitedAt, long permits);
 
@@ -92,13 +109,13 @@ public interface Algorithm<S> {
     }
 
     /**
-     * What is spent at {@code now} under this policy, or under each part of it, debts included. A queue lets all or nothing pass, so what remains of it does not
-     * say how much that is.
+     * What is spent at {@code now} under this policy, or under each part of it, debts included. A policy that cannot be
+     * settled lets all or nothing pass: what remains does not say how much is spent.
      */
     default List<Spending> spent(S state, long now) {
         long anyDebt = Long.MAX_VALUE / 4;
         long withDebts = chargeable(fresh(), now, anyDebt) - chargeable(state, now, anyDebt);
-        long gone = policy() instanceof LeakyBucket ? 0 : limit() - remaining(state, now);
+        long gone = policy().settles() ? limit() - remaining(state, now) : 0;
         return List.of(new Spending(policy(), Math.max(withDebts, gone)));
     }
 
@@ -108,12 +125,30 @@ public interface Algorithm<S> {
         return owed <= 0 ? state : debit(state, at, owed);
     }
 
+    /** The state as ticks and permits, for a store that keeps it as bytes. */
+    long[] toLongs(S state);
+
+    /**
+     * The state of {@link #toLongs}.
+     *
+     * @throws IllegalArgumentException if these are not the longs of a state of this policy
+     */
+    S ofLongs(long[] longs);
+
     /**
      * What a decision reports: for a denial read with the permits that were asked for, after a debit with
-     * 0. A composite reads the part with the longest wait or, if none waits, the one with least remaining.
+     * 0. A composite reads the part with the longest wait or, if none waits, the one with least remaining; its reset is
+     * that of all parts.
      */
     default Reading read(S state, long now, long permits) {
         long wait = permits == 0 ? 0 : waitTicks(state, now, permits);
-        return new Reading(policy(), limit(), remaining(state, now), wait, resetTicks(state, now));
+        long remaining = remaining(state, now);
+        long more = wait == 0 ? moreTicks(state, now, remaining) : UNKNOWN;
+        return new Reading(policy(), limit(), remaining, wait, resetTicks(state, now), more);
+    }
+
+    /** Ticks until more than {@code remaining} permits are there, which are there now; {@link #UNKNOWN} if there never are. */
+    default long moreTicks(S state, long now, long remaining) {
+        return remaining < limit() ? waitTicks(state, now, remaining + 1) : UNKNOWN;
     }
 }

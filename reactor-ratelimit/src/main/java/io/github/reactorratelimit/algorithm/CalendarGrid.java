@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.FixedWindow.Alignment;
-import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;
@@ -17,10 +16,14 @@ final class CalendarGrid implements WindowGrid {
     private final long epochOffset;
     private final long ticksPerSecond;
 
-    CalendarGrid(Alignment.Calendar calendar, Clock clock) {
+    private CalendarGrid(Alignment.Calendar calendar, long epochOffset, long ticksPerSecond) {
         this.calendar = calendar;
-        this.epochOffset = clock.epochOffset();
-        this.ticksPerSecond = clock.tick().ticks("second", Duration.ofSeconds(1));
+        this.epochOffset = epochOffset;
+        this.ticksPerSecond = ticksPerSecond;
+    }
+
+    static CalendarGrid of(Alignment.Calendar calendar, Tick tick, long epochOffset) {
+        return new CalendarGrid(calendar, epochOffset, tick.ticks("second", Duration.ofSeconds(1)));
     }
 
     @Override
@@ -31,7 +34,7 @@ final class CalendarGrid implements WindowGrid {
             first = next(first);
             end = startOf(next(first));
         }
-        return new Window(startOf(first), end, 0);
+        return new Window(startOf(first), end);
     }
 
     private LocalDate firstDay(LocalDate day) {

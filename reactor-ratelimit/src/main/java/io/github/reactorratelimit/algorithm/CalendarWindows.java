@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
-import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.FixedWindow.Alignment;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import io.github.reactorratelimit.algorithm.WindowGrid.Window;
 
@@ -13,9 +13,9 @@ public final class CalendarWindows {
         this.grid = grid;
     }
 
-    /** The windows of a policy that is aligned to a calendar. */
-    public static CalendarWindows of(FixedWindow policy, Clock clock) {
-        return new CalendarWindows(WindowGrid.of(policy, clock));
+    /** The windows of a calendar. */
+    public static CalendarWindows of(Alignment.Calendar calendar, Clock clock) {
+        return new CalendarWindows(CalendarGrid.of(calendar, clock.tick(), clock.epochOffset()));
     }
 
     /**

@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.CompositePolicy;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToLongFunction;
+import java.util.stream.LongStream;
 
 /**
  * Several policies on one key: all allow, or none is debited. What a part allows it goes on allowing
@@ -40,6 +42,12 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
     @Override
     public CompositePolicy policy() {
         return policy;
+    }
+
+    @Override
+    public Algorithm<States> shared() {
+        return new CompositeAlgorithm(
+                policy, parts.stream().map(part -> part.algorithm.shared()).toList());
     }
 
     @Override
@@ -93,6 +101,30 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
         return new States(next);
     }
 
+    /** Of each part the number of its longs, then these. */
+    @Override
+    public long[] toLongs(States state) {
+        LongStream.Builder longs = LongStream.builder();
+        for (Part<?> part : parts) {
+            long[] own = part.toLongs(state);
+            longs.add(own.length);
+            Arrays.stream(own).forEach(longs);
+        }
+        return longs.build().toArray();
+    }
+
+    @Override
+    public States ofLongs(long[] longs) {
+        Object[] states = new Object[parts.size()];
+        int from = 0;
+        for (Part<?> part : parts) {
+            int to = from + 1 + Math.toIntExact(longs[from]);
+            states[part.index] = part.algorithm.ofLongs(Arrays.copyOfRange(longs, from + 1, to));
+            from = to;
+        }
+        return new States(states);
+    }
+
     @Override
     public States rebase(States state, long now) {
         Object[] next = new Object[parts.size()];
@@ -125,7 +157,14 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
                 binding = reading;
             }
         }
-        return binding;
+        long moreTicks = binding.allowed() ? moreTicks(state, now, binding.remaining()) : binding.moreTicks();
+        return new Reading(
+                binding.policy(),
+                binding.limit(),
+                binding.remaining(),
+                binding.waitTicks(),
+                resetTicks(state, now),
+                moreTicks);
     }
 
     private static boolean binds(Reading reading, Reading other) {
@@ -193,6 +232,10 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
 
         S refund(States state, long now, long debitedAt, long permits) {
             return algorithm.refund(own(state), now, debitedAt, permits);
+        }
+
+        long[] toLongs(States state) {
+            return algorithm.toLongs(own(state));
         }
 
         S rebase(States state, long now) {

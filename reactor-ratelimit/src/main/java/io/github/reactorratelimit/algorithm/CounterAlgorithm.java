@@ -1,17 +1,15 @@
 package io.github.reactorratelimit.algorithm;
 
+import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.SlidingWindowCounter;
 
 /**
  * The sliding window counter: permits of the current window plus those of the previous one, weighted by
- * the share of it that the sliding window still covers. Compared as integers: {@code previous * (W -
- * elapsed) <= (limit - current - permits) * W}. Where {@code limit * W} would not be exact, W and elapsed
- * are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only grows.
- * A time before the current window counts as its start.
- *
- * <p>The previous window weighs something until its last tick, so a caller who takes every permit it can
- * get has {@code limit - 1} per window in the long run. Twin of sliding_counter.lua: change both, or
- * neither.
+ * the share of it that the sliding window still covers. The weight is rounded down to whole permits, as in
+ * the published rule: {@code floor(previous * (W - elapsed) / W) + current + permits <= limit}. So a caller that
+ * takes every permit it can get has {@code limit} per window. Where {@code limit * W} would not be exact, W and
+ * elapsed are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only grows.
+ * A time before the current window counts as its start. Twin of sliding_counter.lua: change both, or neither.
  */
 final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
@@ -34,7 +32,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     private final long windowGrains;
     private final long exactDebt;
 
-    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, Grains grains, long exactBelow) {
+    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, WindowResolution grains, long exactBelow) {
         this.policy = policy;
         this.grid = grid;
         this.limit = policy.limit();
@@ -52,6 +50,17 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     @Override
     public long limit() {
         return limit;
+    }
+
+    @Override
+    public long[] toLongs(Counts state) {
+        return new long[] {state.start(), state.previous(), state.current()};
+    }
+
+    @Override
+    public Counts ofLongs(long[] longs) {
+        Ticks.requireLongs(3, longs);
+        return new Counts(longs[0], longs[1], longs[2]);
     }
 
     @Override
@@ -87,11 +96,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
     @Override
     public long resetTicks(Counts state, long now) {
-        Counts counts = at(state, now);
-        if (counts.current > 0) {
-            return Ticks.left(counts.start, 2 * windowTicks, now);
-        }
-        return counts.previous > 0 ? Ticks.left(counts.start, windowTicks, now) : 0;
+        return waitTicks(state, now, limit);
     }
 
     /** Counts only in the window of the debit. */
@@ -112,7 +117,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     @Override
     public Counts rebase(Counts state, long now) {
         long start = grid.startOf(now);
-        return state.start > Ticks.plus(start, windowTicks)
+        return state.start > Saturated.plus(start, windowTicks)
                 ? new Counts(start, 0, Math.max(state.current, Math.min(limit, state.previous + state.current)))
                 : state;
     }
@@ -131,7 +136,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
     private long signedRoom(Counts counts, long now) {
         long elapsedGrains = Ticks.until(now, counts.start) / grainTicks;
-        long weighted = Ticks.ceilDiv(counts.previous * (windowGrains - elapsedGrains), windowGrains);
+        long weighted = counts.previous * (windowGrains - elapsedGrains) / windowGrains;
         return limit - counts.current - weighted;
     }
 
@@ -146,8 +151,11 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
         return windowTicks + Math.min(elapsedUntil(counts.current, limit - permits), windowTicks);
     }
 
-    /** Ticks into a window until {@code previous} weighs at most {@code room}. */
+    /** Ticks into a window until {@code previous} weighs less than {@code room + 1}. */
     private long elapsedUntil(long previous, long room) {
-        return previous <= room ? 0 : (windowGrains - room * windowGrains / previous) * grainTicks;
+        if (previous <= room) {
+            return 0;
+        }
+        return (windowGrains + 1 - Ticks.ceilDiv((room + 1) * windowGrains, previous)) * grainTicks;
     }
 }

@@ -18,6 +18,16 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
     }
 
     @Override
+    public long[] toLongs(PermitLog state) {
+        return state.toLongs();
+    }
+
+    @Override
+    public PermitLog ofLongs(long[] longs) {
+        return PermitLog.ofLongs(longs);
+    }
+
+    @Override
     public PermitLog fresh() {
         return PermitLog.EMPTY;
     }

@@ -43,6 +43,11 @@ public interface LongAlgorithm {
         return remaining(state, now);
     }
 
+    /** See {@link Algorithm#isAdditive}. */
+    default boolean isAdditive(long most) {
+        return false;
+    }
+
     /** See {@link Algorithm#remaining}. */
     long remaining(long state, long now);
 
@@ -57,6 +62,11 @@ public interface LongAlgorithm {
         return state;
     }
 
+    /** Whether a state is so old that nothing can be owed any more, and cannot be compared with others by difference. */
+    default boolean isExpired(long state, long now) {
+        return false;
+    }
+
     /** Makes the states that there are those of another policy; false where they say something else under it. */
     default boolean changeTo(RateLimitPolicy other) {
         return false;
@@ -64,6 +74,77 @@ public interface LongAlgorithm {
 
     /** The same algorithm over boxed states. */
     default Algorithm<Long> boxed() {
-        return new BoxedAlgorithm(this);
+        return new Boxed(this);
+    }
+
+    /** A {@link LongAlgorithm} over boxed states. */
+    record Boxed(LongAlgorithm steps) implements Algorithm<Long> {
+
+        @Override
+        public RateLimitPolicy policy() {
+            return steps.policy();
+        }
+
+        @Override
+        public long limit() {
+            return steps.limit();
+        }
+
+        @Override
+        public Long fresh() {
+            return steps.fresh();
+        }
+
+        @Override
+        public long waitTicks(Long state, long now, long permits) {
+            return steps.waitTicks(state, now, permits);
+        }
+
+        @Override
+        public long[] toLongs(Long state) {
+            return new long[] {state};
+        }
+
+        @Override
+        public Long ofLongs(long[] longs) {
+            Ticks.requireLongs(1, longs);
+            return longs[0];
+        }
+
+        @Override
+        public Long debit(Long state, long now, long permits) {
+            return steps.debit(state, now, permits);
+        }
+
+        @Override
+        public long chargeable(Long state, long now, long maxDebt) {
+            return steps.chargeable(state, now, maxDebt);
+        }
+
+        @Override
+        public boolean isAdditive(long most) {
+            return steps.isAdditive(most);
+        }
+
+        @Override
+        public long remaining(Long state, long now) {
+            return steps.remaining(state, now);
+        }
+
+        @Override
+        public long resetTicks(Long state, long now) {
+            return steps.resetTicks(state, now);
+        }
+
+        @Override
+        public Long refund(Long state, long now, long debitedAt, long permits) {
+            return steps.refund(state, now, debitedAt, permits);
+        }
+
+        @Override
+        public Long rebase(Long state, long now) {
+            long rebased = steps.rebase(state, now);
+            return rebased == state ? state : Long.valueOf(rebased);
+        }
     }
 }

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.Saturated;
+import java.util.Optional;
 
 /**
  * The steps of {@link WindowAlgorithm} for epoch-aligned windows over one long: the window's start plus
@@ -20,7 +22,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     private final long slices;
     private final long sliceTicks;
 
-    PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
+    private PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
         this.policy = policy;
         this.grid = grid;
         this.slices = policy.limit() > grid.windowTicks / SLICES_PER_PERMIT
@@ -29,9 +31,10 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
         this.sliceTicks = grid.windowTicks / slices;
     }
 
-    /** With slices for a debt as large as the limit. */
-    static boolean fits(FixedWindow policy, WindowGrid.Epoch grid) {
-        return policy.limit() <= grid.windowTicks / 2;
+    /** Empty where there are no slices for a debt as large as the limit. */
+    static Optional<LongAlgorithm> of(FixedWindow policy, WindowGrid.Epoch grid) {
+        boolean fits = policy.limit() <= grid.windowTicks / 2;
+        return fits ? Optional.of(new PackedWindowAlgorithm(policy, grid)) : Optional.empty();
     }
 
     @Override
@@ -94,7 +97,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     public long rebase(long state, long now) {
         long used = used(state, now);
         long start = grid.startOf(now);
-        return used > 0 && startOf(state) > Ticks.plus(start, grid.windowTicks) ? start + used * sliceTicks : state;
+        return used > 0 && startOf(state) > Saturated.plus(start, grid.windowTicks) ? start + used * sliceTicks : state;
     }
 
     private long used(long state, long now) {
@@ -111,6 +114,6 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     }
 
     private long endOf(long state) {
-        return Ticks.plus(startOf(state), grid.windowTicks);
+        return Saturated.plus(startOf(state), grid.windowTicks);
     }
 }

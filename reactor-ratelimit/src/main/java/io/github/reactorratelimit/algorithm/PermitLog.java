@@ -3,6 +3,7 @@ package io.github.reactorratelimit.algorithm;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /**
  * Permits by the tick at which they were granted, oldest first; immutable. Adding copies only the
@@ -113,6 +114,26 @@ final class PermitLog {
             }
         }
         return this;
+    }
+
+    /** Time and permits of each entry, oldest first; without those that have expired. */
+    long[] toLongs() {
+        LongStream.Builder longs = LongStream.builder();
+        for (int i = 0; i <= full.length; i++) {
+            Chunk chunk = chunk(i);
+            for (int entry = chunk.from; entry < chunk.times.length; entry++) {
+                longs.add(chunk.times[entry]).add(chunk.counts[entry]);
+            }
+        }
+        return longs.build().toArray();
+    }
+
+    static PermitLog ofLongs(long[] longs) {
+        PermitLog log = EMPTY;
+        for (int i = 0; i + 1 < longs.length; i += 2) {
+            log = log.plus(longs[i], Math.toIntExact(longs[i + 1]), Long.MIN_VALUE);
+        }
+        return log;
     }
 
     private PermitLog replace(int index, Chunk chunk, int sum) {

@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.algorithm;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * What lies ahead of a key: where requests that stand in line will be granted. Starts from a state
  * and places one request after the other, each as early as the ones before it leave room. Immutable.
@@ -7,6 +9,8 @@ package io.github.reactorratelimit.algorithm;
  * @param <S> the state of the key
  */
 public final class Projection<S> {
+
+    private static final long ANY_DEBT = Long.MAX_VALUE / 4;
 
     private final Algorithm<S> algorithm;
     private final S state;
@@ -23,7 +27,7 @@ public final class Projection<S> {
         return new Projection<>(algorithm, state, now);
     }
 
-    /** When the request that was placed last is granted; {@link Algorithm#UNKNOWN} if nobody can know. */
+    /** When the request that was placed last by {@link #place} is granted; {@link Algorithm#UNKNOWN} if that is not known. */
     public long at() {
         return at;
     }
@@ -37,6 +41,23 @@ public final class Projection<S> {
         long granted = preview(notBefore, permits);
         S next = granted == Algorithm.UNKNOWN ? state : algorithm.debit(state, granted, permits);
         return new Projection<>(algorithm, next, granted);
+    }
+
+    /**
+     * Places several requests behind those placed before; null if that cannot be done at once.
+     *
+     * @param notBefore none of them must wait for a later time than this
+     * @param permits what they need together
+     * @param most no request, nor any placed before, needs more than this
+     */
+    public @Nullable Projection<S> placeAll(long notBefore, long permits, long most) {
+        if (permits == 0 || at == Algorithm.UNKNOWN) {
+            return this;
+        }
+        boolean isPossible = algorithm.isAdditive(most)
+                && algorithm.resetTicks(state, Math.max(at, notBefore)) > 0
+                && algorithm.chargeable(state, at, ANY_DEBT) >= permits;
+        return isPossible ? new Projection<>(algorithm, algorithm.charge(state, at, permits, ANY_DEBT), at) : null;
     }
 
     /** When a request would be granted behind those placed before. */

@@ -10,8 +10,11 @@ import io.github.reactorratelimit.RateLimitPolicy;
  * @param remaining permits that could be had at once
  * @param waitTicks 0 if the permits asked for are there, else the ticks until they are
  * @param resetTicks ticks until nothing is spent any more
+ * @param moreTicks of an allowed request, ticks until {@code remaining} is larger; else, and if no time
+ *     ends that, {@link Algorithm#UNKNOWN}
  */
-public record Reading(RateLimitPolicy policy, long limit, long remaining, long waitTicks, long resetTicks) {
+public record Reading(
+        RateLimitPolicy policy, long limit, long remaining, long waitTicks, long resetTicks, long moreTicks) {
 
     /** Whether the permits are (or were) there. */
     public boolean allowed() {

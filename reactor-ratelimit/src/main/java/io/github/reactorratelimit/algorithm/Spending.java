@@ -1,13 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
-import io.github.reactorratelimit.FixedWindow;
-import io.github.reactorratelimit.Gcra;
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.SlidingWindowCounter;
-import io.github.reactorratelimit.SlidingWindowLog;
-import io.github.reactorratelimit.TokenBucket;
-import java.time.Duration;
 import java.util.List;
 
 /**
@@ -30,25 +23,6 @@ public record Spending(RateLimitPolicy policy, long permits) {
     }
 
     private static boolean isAlike(RateLimitPolicy before, RateLimitPolicy heir) {
-        return before.getClass() == heir.getClass() && period(before).equals(period(heir));
-    }
-
-    private static Duration period(RateLimitPolicy policy) {
-        if (policy instanceof TokenBucket bucket) {
-            return bucket.period();
-        }
-        if (policy instanceof Gcra gcra) {
-            return gcra.period();
-        }
-        if (policy instanceof LeakyBucket bucket) {
-            return bucket.period();
-        }
-        if (policy instanceof FixedWindow window) {
-            return window.window();
-        }
-        if (policy instanceof SlidingWindowLog log) {
-            return log.window();
-        }
-        return policy instanceof SlidingWindowCounter counter ? counter.window() : Duration.ZERO;
+        return before.getClass() == heir.getClass() && before.period().equals(heir.period());
     }
 }

@@ -13,16 +13,34 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
     /**
      * What is missing.
      *
-     * @param since the last refill point, or where the grid started
-     * @param used tokens missing since then
+     * @param from the last refill point, or the debit that started the grid
+     * @param since a period before the next refill point: {@code from}, or later if debits were refunded
+     * @param used tokens missing
+     * @param first those of them that were debited no later than {@code since}: without them the grid would start later
      */
-    record Steps(long since, long used) {}
+    record Steps(long from, long since, long used, long first) {
+
+        private Steps(long since, long used) {
+            this(since, since, used, used);
+        }
+    }
 
     private static final Steps FULL = new Steps(Long.MIN_VALUE, 0);
 
     @Override
     public long limit() {
         return policy.capacity();
+    }
+
+    @Override
+    public long[] toLongs(Steps state) {
+        return new long[] {state.from(), state.since(), state.used(), state.first()};
+    }
+
+    @Override
+    public Steps ofLongs(long[] longs) {
+        Ticks.requireLongs(4, longs);
+        return new Steps(longs[0], longs[1], longs[2], longs[3]);
     }
 
     @Override
@@ -40,7 +58,11 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
     @Override
     public Steps debit(Steps state, long now, long permits) {
         Steps current = at(state, now);
-        return current.used == 0 ? new Steps(now, permits) : new Steps(current.since, current.used + permits);
+        if (current.used == 0) {
+            return new Steps(now, permits);
+        }
+        long first = now <= current.since ? current.first + permits : current.first;
+        return new Steps(current.from, current.since, current.used + permits, first);
     }
 
     /** Times stay exact: so many periods, at most, until all is refilled. */
@@ -63,21 +85,35 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
     }
 
     /**
-     * Gives back all if no refill point came since the debit; else only what all the refills that may have
-     * come since could not have covered: {@code used} with and without the debit differ by the permits and
-     * come closer by at most {@code refill} at each refill point. The grid stays, also if without the debit
-     * it would have started later.
+     * Gives back all if no refill point came since the debit. If nothing else was debited by then that keeps the grid, it
+     * starts at {@code now}: without the debit it would have started with one of the later debits.
+     *
+     * <p>After a refill point it gives back only what all the refills that may have come since, and one more, could not
+     * have covered: {@code used} with and without the debit differ by the permits and come closer by at most {@code
+     * refill} at each refill point; and the grid without the debit may be later, by less than a period.
      */
     @Override
     public Steps refund(Steps state, long now, long debitedAt, long permits) {
         Steps current = at(state, now);
         long back = permits;
-        if (current.since > debitedAt) {
+        if (current.from > debitedAt) {
             long periods = Ticks.until(Math.max(now, current.since), debitedAt) / periodTicks;
-            boolean covered = periods >= Ticks.ceilDiv(permits, policy.refill()) - 1;
-            back = covered ? 0 : permits - (periods + 1) * policy.refill();
+            boolean covered = periods >= Ticks.ceilDiv(permits, policy.refill()) - 2;
+            back = covered ? 0 : permits - (periods + 2) * policy.refill();
         }
-        return back >= current.used ? FULL : new Steps(current.since, current.used - back);
+        if (back == 0 || current.used == 0) {
+            return state;
+        }
+        if (back >= current.used) {
+            return FULL;
+        }
+        long used = current.used - back;
+        if (debitedAt > current.since) {
+            return new Steps(current.from, current.since, used, Math.min(current.first, used));
+        }
+        return current.first > back
+                ? new Steps(current.from, current.since, used, current.first - back)
+                : new Steps(current.from, Math.max(now, current.since), used, used);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.algorithm;
 
+import io.github.reactorratelimit.Saturated;
+
 /** Times that saturate instead of wrapping: the clock's origin is arbitrary, so a sum may leave the longs. */
 final class Ticks {
 
@@ -7,11 +9,6 @@ final class Ticks {
     static final long EXACT_PERMITS = 1L << 53;
 
     private Ticks() {}
-
-    static long plus(long time, long ticks) {
-        long sum = time + ticks;
-        return sum < time ? Long.MAX_VALUE : sum;
-    }
 
     static long minus(long time, long ticks) {
         long difference = time - ticks;
@@ -29,7 +26,7 @@ final class Ticks {
 
     /** Ticks from {@code now} to the end of a span that starts at {@code start}, 0 if that is past. */
     static long left(long start, long length, long now) {
-        return now >= start ? Math.max(0, length - until(now, start)) : plus(length, until(start, now));
+        return now >= start ? Math.max(0, length - until(now, start)) : Saturated.plus(length, until(start, now));
     }
 
     /**
@@ -46,5 +43,11 @@ final class Ticks {
     static long ceilDiv(long dividend, long divisor) {
         // Most rates are whole ticks per permit, and a division costs as much as the rest of a step.
         return dividend == 0 || divisor == 1 ? dividend : (dividend - 1) / divisor + 1;
+    }
+
+    static void requireLongs(int count, long[] longs) {
+        if (longs.length != count) {
+            throw new IllegalArgumentException("a state of this policy has " + count + " longs, was " + longs.length);
+        }
     }
 }

@@ -9,11 +9,22 @@ import io.github.reactorratelimit.algorithm.WindowGrid.Window;
  */
 record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm<Window> {
 
-    private static final Window UNUSED = new Window(Long.MIN_VALUE, Long.MIN_VALUE, 0);
+    private static final Window UNUSED = new Window(Long.MIN_VALUE, Long.MIN_VALUE);
 
     @Override
     public long limit() {
         return policy.limit();
+    }
+
+    @Override
+    public long[] toLongs(Window state) {
+        return new long[] {state.start(), state.end(), state.used(), state.first()};
+    }
+
+    @Override
+    public Window ofLongs(long[] longs) {
+        Ticks.requireLongs(4, longs);
+        return new Window(longs[0], longs[1], longs[2], longs[3]);
     }
 
     @Override
@@ -30,7 +41,8 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
     @Override
     public Window debit(Window state, long now, long permits) {
         Window current = used(state, now) > 0 ? state : grid.at(now);
-        return new Window(current.start(), current.end(), current.used() + permits);
+        long first = now <= grid.setUntil(current) ? permits : 0;
+        return new Window(current.start(), current.end(), current.used() + permits, current.first() + first);
     }
 
     /** What is overdrawn ends with its window. */
@@ -49,13 +61,22 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
         return used(state, now) == 0 ? 0 : Ticks.until(state.end(), now);
     }
 
-    /** Counts only in the window of the debit. */
+    /** Counts only in the window of the debit; the window ends later if it would without the debit. */
     @Override
     public Window refund(Window state, long now, long debitedAt, long permits) {
         if (now >= state.end() || debitedAt < state.start() || debitedAt >= state.end()) {
             return state;
         }
-        return permits >= state.used() ? UNUSED : new Window(state.start(), state.end(), state.used() - permits);
+        if (permits >= state.used()) {
+            return UNUSED;
+        }
+        long used = state.used() - permits;
+        if (debitedAt > grid.setUntil(state)) {
+            return new Window(state.start(), state.end(), used, Math.min(state.first(), used));
+        }
+        return state.first() > permits
+                ? new Window(state.start(), state.end(), used, state.first() - permits)
+                : grid.reset(state, now, used);
     }
 
     /** A window that starts after the next one comes from a clock that has gone back: its permits count in this one. */
@@ -65,7 +86,9 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
             return state;
         }
         Window current = grid.at(now);
-        return state.start() <= current.end() ? state : new Window(current.start(), current.end(), state.used());
+        return state.start() <= current.end()
+                ? state
+                : new Window(current.start(), current.end(), state.used(), state.used());
     }
 
     private static long used(Window state, long now) {

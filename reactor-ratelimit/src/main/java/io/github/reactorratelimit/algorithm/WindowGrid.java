@@ -1,8 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
-import io.github.reactorratelimit.FixedWindow;
-import io.github.reactorratelimit.FixedWindow.Alignment;
-import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.Saturated;
 
 /** Where windows start and end. Twin of fixed_window.lua: change both, or neither. */
 interface WindowGrid {
@@ -13,21 +11,51 @@ interface WindowGrid {
      * @param start its first tick
      * @param end the first tick after it
      * @param used permits
+     * @param first those of them that were debited no later than {@link #setUntil}
      */
-    record Window(long start, long end, long used) {}
+    record Window(long start, long end, long used, long first) {
+
+        /** Unused. */
+        Window(long start, long end) {
+            this(start, end, 0, 0);
+        }
+    }
 
     /** The window that {@code now} lies in, or would start, unused. */
     Window at(long now);
 
-    static WindowGrid of(FixedWindow policy, Clock clock) {
-        Alignment alignment = policy.alignment();
-        if (alignment instanceof Alignment.Calendar calendar) {
-            return new CalendarGrid(calendar, clock);
+    /** The last time whose debits decide where this window ends; before all times if none do. */
+    default long setUntil(Window window) {
+        return Long.MIN_VALUE;
+    }
+
+    /**
+     * The window when all debits are refunded that decided where it ends: it may end a window's length after the first
+     * of the others, which was no later than {@code now}.
+     */
+    default Window reset(Window window, long now, long used) {
+        throw new IllegalStateException("debits do not decide where " + window + " ends");
+    }
+
+    /** Windows that start with the first debit. */
+    record FirstRequest(long windowTicks) implements WindowGrid {
+
+        @Override
+        public Window at(long now) {
+            return new Window(now, Saturated.plus(now, windowTicks));
         }
-        long window = clock.tick().ticks("window", policy.window());
-        return alignment instanceof Alignment.Epoch
-                ? new Epoch(window, clock.epochOffset())
-                : now -> new Window(now, Ticks.plus(now, window), 0);
+
+        @Override
+        public long setUntil(Window window) {
+            return Ticks.minus(window.end(), windowTicks);
+        }
+
+        /** Refunds of debits that are older than a window's length are lost: the window is never longer than two. */
+        @Override
+        public Window reset(Window window, long now, long used) {
+            long start = Math.max(window.start(), Ticks.minus(now, windowTicks));
+            return new Window(start, Math.max(window.end(), Saturated.plus(now, windowTicks)), used, used);
+        }
     }
 
     /** Windows of one length, aligned to the epoch. */
@@ -49,7 +77,7 @@ interface WindowGrid {
         @Override
         public Window at(long now) {
             long start = startOf(now);
-            return new Window(start, Ticks.plus(start, windowTicks), 0);
+            return new Window(start, Saturated.plus(start, windowTicks));
         }
     }
 }

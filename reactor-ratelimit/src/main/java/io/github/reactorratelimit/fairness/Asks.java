@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -89,9 +88,7 @@ final class Asks {
 
     /** A queueing bucket denies what its queue cannot hold. */
     private int roomFor(Terms terms) {
-        return limiter.policy() instanceof LeakyBucket bucket
-                ? (int) Math.max(1, Math.min(window, bucket.queueCapacity() / terms.permits()))
-                : window;
+        return (int) Math.max(1, Math.min(window, limiter.policy().queueCapacity() / terms.permits()));
     }
 
     /** The last first: those before it are nearer to their turn. */

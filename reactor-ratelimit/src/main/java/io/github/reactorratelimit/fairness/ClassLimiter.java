@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
@@ -14,7 +14,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** A class of a {@link FairShare} as a limiter: its keys are the tenants, and all of them share one key of the limiter behind it. */
-final class ClassLimiter implements RateLimiter {
+final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     private static final Duration HOWEVER_LONG = Duration.ofNanos(Long.MAX_VALUE);
 
@@ -22,6 +22,7 @@ final class ClassLimiter implements RateLimiter {
     private final FairShare.ToRank ranks;
     private final boolean alwaysKnown;
     private final RateLimiter limiter;
+    private final DirectLimiter direct;
     private final String key;
 
     /** @param alwaysKnown whether there is a rank for every subscriber */
@@ -30,6 +31,7 @@ final class ClassLimiter implements RateLimiter {
         this.ranks = ranks;
         this.alwaysKnown = alwaysKnown;
         this.limiter = share.limiter();
+        this.direct = DirectLimiter.of(limiter);
         this.key = share.key();
     }
 
@@ -39,17 +41,10 @@ final class ClassLimiter implements RateLimiter {
     }
 
     @Override
-    public boolean tryAcquireNow(String tenant, long permits) {
+    public Verdict decideNow(String tenant, long permits, boolean waits) {
         FairShare.checkTenant(tenant);
         FairShare.checkPermits(permits);
-        return mayPass(tenant) && limiter.tryAcquireNow(key, permits);
-    }
-
-    @Override
-    public Verdict decideNow(String tenant, long permits) {
-        FairShare.checkTenant(tenant);
-        FairShare.checkPermits(permits);
-        return mayPass(tenant) ? limiter.decideNow(key, permits) : Verdict.UNKNOWN;
+        return mayPass(tenant) ? direct.decideNow(key, permits, waits) : Verdict.UNKNOWN;
     }
 
     /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
@@ -59,7 +54,7 @@ final class ClassLimiter implements RateLimiter {
 
     @Override
     public Mono<Decision> acquire(String tenant, long permits, Duration maxWait) {
-        if (limiter.policy() instanceof ConcurrencyLimit) {
+        if (limiter.policy().needsRelease()) {
             throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
                     + " limitRate operator instead of acquire");
         }
@@ -69,7 +64,7 @@ final class ClassLimiter implements RateLimiter {
 
     @Override
     public Mono<Lease> acquireLease(String tenant, long permits, Duration maxWait) {
-        if (!(limiter.policy() instanceof ConcurrencyLimit)) {
+        if (!limiter.policy().needsRelease()) {
             throw new IllegalStateException("acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
                     + " use acquire(…) with " + limiter.policy());
         }
@@ -88,12 +83,12 @@ final class ClassLimiter implements RateLimiter {
 
     @Override
     public <T> Flux<T> use(String tenant, long permits, Publisher<T> work) {
-        if (limiter.policy() instanceof ConcurrencyLimit) {
+        if (limiter.policy().needsRelease()) {
             return Flux.usingWhen(acquireLease(tenant, permits, HOWEVER_LONG), lease -> work, Lease::release);
         }
         return acquire(tenant, permits)
-                .flatMapMany(
-                        decision -> decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision)));
+                .flatMapMany(decision ->
+                        decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision, name())));
     }
 
     @Override
@@ -128,7 +123,7 @@ final class ClassLimiter implements RateLimiter {
     @Override
     public String sharedKey(String tenant) {
         FairShare.checkTenant(tenant);
-        return limiter.sharedKey(key);
+        return direct.sharedKey(key);
     }
 
     @Override

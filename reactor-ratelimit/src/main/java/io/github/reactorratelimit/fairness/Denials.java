@@ -1,10 +1,11 @@
 package io.github.reactorratelimit.fairness;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import org.jspecify.annotations.Nullable;
 
@@ -14,14 +15,15 @@ final class Denials {
     private Denials() {}
 
     /** Of who waited in vain, or would have to. */
-    static Object deny(RateLimitPolicy policy, Terms terms, @Nullable Degradation degradation) {
+    static Object deny(RateLimiter limiter, Terms terms, @Nullable Degradation degradation) {
+        RateLimitPolicy policy = limiter.policy();
         Decision.Quota nothingLeft = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
         Decision denied = Decision.deny(policy, terms.permits(), nothingLeft, Decision.Quota.UNKNOWN);
-        return as(terms, degradation == null ? denied : denied.asDegraded(degradation));
+        return as(limiter, terms, degradation == null ? denied : denied.asDegraded(degradation));
     }
 
-    static Object as(Terms terms, Decision denied) {
-        return terms.kind() == Kind.SPENT ? denied : new RateLimitExceededException(denied);
+    static Object as(RateLimiter limiter, Terms terms, Decision denied) {
+        return terms.kind() == Kind.SPENT ? denied : new RateLimitExceededException(denied, limiter.name());
     }
 
     static @Nullable Decision in(Object outcome) {

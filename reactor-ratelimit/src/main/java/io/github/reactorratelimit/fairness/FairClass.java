@@ -26,13 +26,14 @@ final class FairClass {
     /** Far below overflow: one call adds at most 2^60. */
     private static final long REBASE_ABOVE = 1L << 60;
 
-    private final Map<String, TenantLine> tenants = new HashMap<>();
+    private final Map<String, TenantQueue> tenants = new HashMap<>();
 
     /** By virtual finish of the first call. */
-    private final TreeSet<TenantLine> inOrder =
-            new TreeSet<>(Comparator.comparingLong(TenantLine::finish).thenComparingLong(TenantLine::sequence));
+    private final TreeSet<TenantQueue> inOrder =
+            new TreeSet<>(Comparator.comparingLong(TenantQueue::finish).thenComparingLong(TenantQueue::sequence));
 
     private long virtualNow;
+    private long arrivals;
 
     /** Written by the owner, read by all. */
     private volatile int size;
@@ -42,7 +43,7 @@ final class FairClass {
     }
 
     int sizeOf(String tenant) {
-        TenantLine line = tenants.get(tenant);
+        TenantQueue line = tenants.get(tenant);
         return line == null ? 0 : line.size();
     }
 
@@ -53,33 +54,35 @@ final class FairClass {
 
     @Nullable
     FairCall first() {
-        return inOrder.isEmpty() ? null : inOrder.first().first;
+        return inOrder.isEmpty() ? null : inOrder.first().first();
     }
 
     /** The one that goes first of those that are the first of their tenant and ask for this. */
     @Nullable
     FairCall firstOf(Terms terms) {
-        for (TenantLine line : inOrder) {
-            if (line.first != null && line.first.terms.equals(terms)) {
-                return line.first;
+        for (TenantQueue line : inOrder) {
+            FairCall first = line.first();
+            if (first != null && first.terms.equals(terms)) {
+                return first;
             }
         }
         return null;
     }
 
     void add(FairCall call) {
-        TenantLine line = tenants.computeIfAbsent(call.tenant, name -> new TenantLine(name, virtualNow));
+        call.order = arrivals++;
+        TenantQueue line = tenants.computeIfAbsent(call.tenant, name -> new TenantQueue(name, virtualNow));
         line.add(call);
-        if (line.first == call) {
+        if (line.first() == call) {
             inOrder.add(line);
         }
         resize(size + 1);
     }
 
     void remove(FairCall call) {
-        TenantLine line = tenants.get(call.tenant);
+        TenantQueue line = tenants.get(call.tenant);
         if (line != null) {
-            boolean wasFirst = line.first == call;
+            boolean wasFirst = line.first() == call;
             if (wasFirst) {
                 inOrder.remove(line);
             }
@@ -93,8 +96,8 @@ final class FairClass {
 
     /** The call, the first of its tenant, had what it asked for. */
     void served(FairCall call) {
-        TenantLine line = tenants.get(call.tenant);
-        if (line != null && line.first == call) {
+        TenantQueue line = tenants.get(call.tenant);
+        if (line != null && line.first() == call) {
             inOrder.remove(line);
             long ended = line.finish();
             line.served();
@@ -108,8 +111,8 @@ final class FairClass {
         }
     }
 
-    private void replace(TenantLine line) {
-        if (line.first == null) {
+    private void replace(TenantQueue line) {
+        if (line.first() == null) {
             tenants.remove(line.tenant);
         } else {
             inOrder.add(line);

@@ -1,9 +1,8 @@
 package io.github.reactorratelimit.fairness;
 
-import java.util.Comparator;
+import io.github.reactorratelimit.queue.WaiterSet;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,10 +12,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Owned by the line's drain loop, but for {@link #size(int)}.
  */
-final class FairQueue {
-
-    private static final Comparator<FairCall> BY_PATIENCE =
-            Comparator.<FairCall>comparingLong(call -> call.notAfter).thenComparingLong(call -> call.sequence);
+final class FairQueue implements WaiterSet<FairCall> {
 
     private final FairClass[] classes;
 
@@ -28,8 +24,9 @@ final class FairQueue {
     private final int maxPerTenant;
 
     private final Map<Terms, Integer> calls = new HashMap<>();
-    private final TreeSet<FairCall> expiring = new TreeSet<>(BY_PATIENCE);
-    private long sequence;
+
+    /** The call that is removed next because it was served. */
+    private @Nullable FairCall served;
 
     /** @param every a lower class gets at least one permit in so many while it waits */
     FairQueue(int classes, long every, int maxPerClass, int maxPerTenant) {
@@ -48,7 +45,8 @@ final class FairQueue {
         return classes[rank].size();
     }
 
-    int size() {
+    @Override
+    public int size() {
         int sum = 0;
         for (FairClass each : classes) {
             sum += each.size();
@@ -56,9 +54,10 @@ final class FairQueue {
         return sum;
     }
 
-    boolean isFullFor(FairCall call) {
+    /** Whether the call is one too many. */
+    boolean isOverfullBy(FairCall call) {
         FairClass own = classes[call.rank];
-        return own.size() >= maxPerClass || own.sizeOf(call.tenant) >= maxPerTenant;
+        return own.size() > maxPerClass || own.sizeOf(call.tenant) > maxPerTenant;
     }
 
     /** Whether all who wait ask for the same. */
@@ -66,18 +65,29 @@ final class FairQueue {
         return calls.size() == 1;
     }
 
-    void add(FairCall call) {
-        call.sequence = sequence++;
-        call.linked = true;
+    @Override
+    public void add(FairCall call) {
         classes[call.rank].add(call);
         calls.merge(call.terms, 1, Integer::sum);
-        if (call.hasDeadline()) {
-            expiring.add(call);
-        }
     }
 
     /** The call left without being served. What its class was passed over for counts for the next one, but for no more than that one asks for. */
-    void remove(FairCall call) {
+    @Override
+    public void remove(FairCall call) {
+        if (served == call) {
+            served = null;
+            removeServed(call);
+        } else {
+            removeUnserved(call);
+        }
+    }
+
+    /** The call, the first of its tenant, has what it requested: its removal counts as its turn. */
+    void serve(FairCall call) {
+        served = call;
+    }
+
+    private void removeUnserved(FairCall call) {
         FairClass own = classes[call.rank];
         boolean wasNext = own.first() == call;
         own.remove(call);
@@ -88,9 +98,8 @@ final class FairQueue {
         }
     }
 
-    /** The call, the first of its tenant, had what it asked for. */
-    void served(FairCall call) {
-        long permits = call.terms.permits();
+    private void removeServed(FairCall call) {
+        long permits = call.permits();
         passedOver[call.rank] = Math.max(0, passedOver[call.rank] - (every - 1) * permits);
         for (int other = 1; other < classes.length; other++) {
             passedOver[other] += other == call.rank ? 0 : permits;
@@ -100,9 +109,7 @@ final class FairQueue {
     }
 
     private void unlinked(FairCall call) {
-        call.linked = false;
         calls.computeIfPresent(call.terms, (terms, count) -> count == 1 ? null : count - 1);
-        expiring.remove(call);
         for (int rank = 0; rank < classes.length; rank++) {
             if (classes[rank].size() == 0) {
                 passedOver[rank] = 0;
@@ -110,9 +117,9 @@ final class FairQueue {
         }
     }
 
-    /** Whose turn it is. */
-    @Nullable
-    FairCall next() {
+    /** The call that is next. */
+    @Override
+    public @Nullable FairCall first() {
         FairCall top = null;
         for (int rank = 0; rank < classes.length; rank++) {
             FairCall first = classes[rank].first();
@@ -130,7 +137,7 @@ final class FairQueue {
     /** Whose turn it is of those who ask for this. */
     @Nullable
     FairCall nextOf(Terms terms) {
-        FairCall next = next();
+        FairCall next = first();
         if (next == null || next.terms.equals(terms)) {
             return next;
         }
@@ -141,11 +148,5 @@ final class FairQueue {
             }
         }
         return null;
-    }
-
-    /** The one whose patience ends first. */
-    @Nullable
-    FairCall impatient() {
-        return expiring.isEmpty() ? null : expiring.first();
     }
 }

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.fairness;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.queue.MonoWaiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -53,9 +54,10 @@ public final class FairShare implements Disposable {
     private final String key;
     private final List<String> classes;
     private final ToLongFunction<String> weights;
-    private final FairLine line;
+    private final FairKeyQueue line;
 
-    FairShare(RateLimiter limiter, String key, List<String> classes, ToLongFunction<String> weights, FairLine line) {
+    FairShare(
+            RateLimiter limiter, String key, List<String> classes, ToLongFunction<String> weights, FairKeyQueue line) {
         this.limiter = limiter;
         this.key = key;
         this.classes = classes;
@@ -101,7 +103,7 @@ public final class FairShare implements Disposable {
 
     /**
      * The class of each subscriber, from its Reactor Context, as a limiter whose keys are the tenants; see {@link
-     * #limiter(String)}. A class that there is not is an {@link IllegalArgumentException}, signalled. {@code tryAcquireNow} sees no Context, and takes nothing.
+     * #limiter(String)}. A class that there is not is an {@link IllegalArgumentException}, signalled.
      */
     public RateLimiter limiterFromContext(Function<? super ContextView, String> callClass) {
         Objects.requireNonNull(callClass, "callClass");
@@ -132,7 +134,7 @@ public final class FairShare implements Disposable {
      * behind it.
      */
     public Mono<Void> close() {
-        return line.close();
+        return line.runtime().close();
     }
 
     @Override
@@ -142,7 +144,7 @@ public final class FairShare implements Disposable {
 
     @Override
     public boolean isDisposed() {
-        return line.isClosed();
+        return line.runtime().isClosed();
     }
 
     @Override
@@ -158,7 +160,7 @@ public final class FairShare implements Disposable {
         return key;
     }
 
-    FairLine line() {
+    FairKeyQueue line() {
         return line;
     }
 
@@ -199,7 +201,8 @@ public final class FairShare implements Disposable {
             if (notAfter <= now) {
                 return atOnce(terms);
             }
-            Mono<Object> call = new MonoFair(line, new FairCall.Wish(tenant, rank, terms, weight, notAfter));
+            Mono<Object> call = new MonoWaiter<>(
+                    actual -> new FairCall(line, actual, new FairCall.Request(tenant, rank, terms, weight, notAfter)));
             return terms.permits() > limiter.policy().capacity()
                     ? limiter.peek(key, terms.permits()).then(call)
                     : call;
@@ -240,8 +243,8 @@ public final class FairShare implements Disposable {
 
     /** For who does not wait: never overtakes. */
     private Mono<Object> atOnce(Terms terms) {
-        if (line.isClosed()) {
-            return Mono.error(line.closedException());
+        if (line.runtime().isClosed()) {
+            return Mono.error(line.runtime().closedException());
         }
         if (line.isEmpty()) {
             return terms.kind()
@@ -250,9 +253,8 @@ public final class FairShare implements Disposable {
         }
         return limiter.peek(key, terms.permits())
                 .map(seen -> seen.allowed()
-                        ? Denials.deny(
-                                limiter.policy(), terms, seen.degradation().orElse(null))
-                        : Denials.as(terms, seen))
+                        ? Denials.deny(limiter, terms, seen.degradation().orElse(null))
+                        : Denials.as(limiter, terms, seen))
                 .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
     }
 }

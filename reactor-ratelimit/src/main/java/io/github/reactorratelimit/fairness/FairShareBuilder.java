@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.queue.QueueRuntime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -165,7 +167,8 @@ public final class FairShareBuilder {
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         FairQueue queue = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
-        FairLine line = new FairLine(limiter, key, queue, ahead, clock, callbacks);
+        QueueRuntime runtime = new QueueRuntime(limiter.name(), clock, callbacks, RateLimitRecorder.NOOP);
+        FairKeyQueue line = new FairKeyQueue(limiter, key, queue, ahead, clock, runtime);
         Map<String, Long> given = Map.copyOf(weights);
         ToLongFunction<String> others = otherWeights;
         return new FairShare(

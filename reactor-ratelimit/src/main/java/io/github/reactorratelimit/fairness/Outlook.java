@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

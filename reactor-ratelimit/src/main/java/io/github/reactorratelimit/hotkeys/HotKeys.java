@@ -35,14 +35,14 @@ public final class HotKeys implements KeyRecorder {
 
     private final int top;
     private final ToLongFunction<String> hash;
-    private final Tally used;
-    private final Tally denied;
+    private final KeyCounter used;
+    private final KeyCounter denied;
 
     private HotKeys(int top, ToLongFunction<String> hash) {
         this.top = top;
         this.hash = hash;
-        this.used = new Tally(top);
-        this.denied = new Tally(top);
+        this.used = new KeyCounter(top);
+        this.denied = new KeyCounter(top);
     }
 
     /** Tells the first {@code top} keys of each kind, at most {@value #MAX_TOP}. */
@@ -87,11 +87,7 @@ public final class HotKeys implements KeyRecorder {
 
     /** What stands for a key in the lists. */
     public String hashOf(String key) {
-        return hex(hash.applyAsLong(KeyRecorder.held(key)));
-    }
-
-    static String hex(long hash) {
-        return HexFormat.of().toHexDigits(hash);
+        return HexFormat.of().toHexDigits(hash.applyAsLong(KeyRecorder.held(key)));
     }
 
     /** Starts counting anew. */

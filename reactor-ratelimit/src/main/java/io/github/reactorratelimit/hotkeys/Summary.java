@@ -2,6 +2,7 @@ package io.github.reactorratelimit.hotkeys;
 
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
@@ -121,6 +122,6 @@ final class Summary {
                         .mapToLong(summary -> summary.mostUnseen(hash))
                         .sum()
                 - bounds.unseenWherePlaced;
-        return new HotKey(HotKeys.hex(hash), bounds.atLeast, bounds.atMost + unseen + missed);
+        return new HotKey(HexFormat.of().toHexDigits(hash), bounds.atLeast, bounds.atMost + unseen + missed);
     }
 }

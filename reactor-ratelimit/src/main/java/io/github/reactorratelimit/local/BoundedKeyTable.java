@@ -1,15 +1,15 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.local.Slot.Entering;
 import java.lang.invoke.VarHandle;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Consumer;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -75,7 +75,7 @@ final class BoundedKeyTable extends KeyTable {
     private final OverflowCells overflow;
     private final ResetTimes resets = new ResetTimes();
 
-    private volatile @Nullable Inheritance inheritance;
+    private volatile @Nullable CarriedSpend carried;
     private volatile boolean frozen;
 
     BoundedKeyTable(
@@ -84,14 +84,14 @@ final class BoundedKeyTable extends KeyTable {
             Forgetting forgetting,
             int maxKeys,
             int overflowCells,
-            @Nullable Inheritance inheritance) {
-        this.inheritance = inheritance;
+            @Nullable CarriedSpend carried) {
+        this.carried = carried;
         this.pristine = pristine;
-        this.inFlight = policy instanceof ConcurrencyLimit;
+        this.inFlight = policy.needsRelease();
         this.forgetting = forgetting;
         this.slots = new BoundedSlots(maxKeys);
-        this.sweeper = new Sweeper(slots);
-        this.overflow = new OverflowCells(pristine, overflowCells);
+        this.sweeper = new Sweeper(slots.hand(), new AtomicBoolean());
+        this.overflow = new OverflowCells(pristine.shared(), maxKeys, overflowCells);
     }
 
     @Override
@@ -103,46 +103,6 @@ final class BoundedKeyTable extends KeyTable {
             }
         }
         return debit(key, at, permits).waitTicks();
-    }
-
-    @Override
-    long tryDebitUpTo(String key, long at, long permits, long most) {
-        if (slots.get(key) instanceof Cell cell) {
-            long times = cell.tryDebitUpTo(at, permits, most);
-            if (times != Cell.GONE) {
-                return times;
-            }
-        }
-        return debit(key, at, permits).allowed() ? 1 : 0;
-    }
-
-    @Override
-    long attempt(String key, long at, long permits, long reserve) {
-        if (slots.get(key) instanceof Cell cell) {
-            long waitTicks = cell.attempt(at, permits, reserve);
-            if (waitTicks != Cell.GONE) {
-                return waitTicks;
-            }
-        }
-        if (reserve == 0) {
-            return debit(key, at, permits).waitTicks();
-        }
-        return enter(key, at) == null ? 1 : LOST;
-    }
-
-    @Override
-    long settle(String key, long at, long reserve, long back) {
-        for (Cell own = enter(key, at); own != null; own = enter(key, at)) {
-            long missing = own.settle(at, reserve, back);
-            if (missing != Cell.GONE) {
-                sweeper.wake();
-                return missing;
-            }
-        }
-        overflow.get(key).settle(forgetting.notBefore(at), reserve, 0);
-        VarHandle.fullFence();
-        for (Cell own = own(key); own != null && own.settle(at, reserve, 0) == Cell.GONE; own = own(key)) {}
-        return 0;
     }
 
     @Override
@@ -173,6 +133,8 @@ final class BoundedKeyTable extends KeyTable {
                     return ownReading;
                 }
             }
+        } else {
+            overflow.denied();
         }
         return Cell.since(at, from, reading);
     }
@@ -203,6 +165,18 @@ final class BoundedKeyTable extends KeyTable {
             }
         }
         return left;
+    }
+
+    @Override
+    List<Spending> spendAll(String key, long now) {
+        for (Cell own = enter(key, now); own != null; own = enter(key, now)) {
+            List<Spending> before = own.spendAll(now);
+            if (before != null) {
+                return before;
+            }
+        }
+        return Objects.requireNonNull(
+                overflow.get(key).spendAll(forgetting.notBefore(now)), "overflow cells never die");
     }
 
     @Override
@@ -238,9 +212,9 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     private @Nullable Cell ownToReset(String key, long now) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         if (left != null) {
-            left.forget(key);
+            left.reset(key);
         }
         Cell own = own(key);
         return own == null && ancestor(key) != pristine ? enter(key, now) : own;
@@ -294,9 +268,9 @@ final class BoundedKeyTable extends KeyTable {
 
     /** The key's cell, made if there is none; null if the key may not enter or there is no room. */
     private @Nullable Cell enter(String key, long now) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         if (left != null && left.isOver(now)) {
-            inheritance = null;
+            carried = null;
         }
         boolean swept = false;
         for (; ; ) {
@@ -350,7 +324,7 @@ final class BoundedKeyTable extends KeyTable {
 
     /** A cell that owes what the key inherits too. */
     private Cell owing(Cell cell, String key) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         List<Spending> spent = left == null ? List.of() : left.spent(key);
         boolean owes = spent.stream().anyMatch(each -> each.permits() > 0);
         return left == null || !owes ? cell : cell.owing(left.asOf, spent);
@@ -362,25 +336,25 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    List<Spending> spent(String key, long at) {
+    public List<Spending> spent(String key, long at) {
         Cell own = own(key);
         return (own == null ? ancestor(key) : own).spent(at);
     }
 
     @Override
     @Nullable
-    Inheritance inheritance() {
-        return inheritance;
+    CarriedSpend carried() {
+        return carried;
     }
 
     @Override
-    void forEachKey(Consumer<String> action) {
-        slots.iterator().forEachRemaining(entry -> action.accept(entry.getKey()));
+    public Iterator<String> keys() {
+        return slots.keys();
     }
 
     @Override
-    boolean isOverflowing() {
-        return overflow.areUsed();
+    public boolean knowsAllKeys() {
+        return !overflow.areUsed() && carried == null;
     }
 
     @Override
@@ -389,12 +363,16 @@ final class BoundedKeyTable extends KeyTable {
     }
 
     @Override
-    void inherit(@Nullable Inheritance from) {
-        inheritance = from;
+    void carriedOver(CarriedSpend done) {
+        if (carried == done) {
+            carried = null;
+        }
     }
 
     @Override
-    void freeze() {
+    void freeze(long now) {
         frozen = true;
+        CarriedSpend left = carried;
+        carried = left == null || left.isOver(now) ? null : left.asFullySpent();
     }
 }

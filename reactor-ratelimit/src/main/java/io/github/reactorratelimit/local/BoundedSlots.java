@@ -56,6 +56,10 @@ final class BoundedSlots {
         return slots.entrySet().iterator();
     }
 
+    Iterator<String> keys() {
+        return slots.keySet().iterator();
+    }
+
     int size() {
         return places.taken();
     }

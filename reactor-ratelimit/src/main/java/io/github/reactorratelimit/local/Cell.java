@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * earlier than the last forgetting, and answers accordingly. So does one that started with the state of
  * an overflow cell, as of the last forgetting before.
  */
-abstract non-sealed class Cell extends Slot {
+abstract class Cell extends Slot {
 
     /** No answer: the cell is dead and the key must be looked up again. Waits are never negative. */
     static final long GONE = -1;
@@ -25,20 +25,14 @@ abstract non-sealed class Cell extends Slot {
     /** See {@link KeyTable#tryDebit}; {@link #GONE} if dead. */
     abstract long tryDebit(long at, long permits);
 
-    /** See {@link KeyTable#tryDebitUpTo}; {@link #GONE} if dead. */
-    abstract long tryDebitUpTo(long at, long permits, long most);
-
-    /** See {@link KeyTable#attempt}; {@link #GONE} if dead. */
-    abstract long attempt(long at, long permits, long reserve);
-
-    /** See {@link KeyTable#settle}; {@link #GONE} if dead. */
-    abstract long settle(long at, long reserve, long back);
-
     /** See {@link KeyTable#debit}; null if dead. */
     abstract @Nullable Reading debit(long at, long permits);
 
     /** See {@link KeyTable#overdraw}; {@link #GONE} if dead. */
     abstract long overdraw(long at, long permits, long maxDebt);
+
+    /** See {@link KeyTable#spendAll}; null if dead. */
+    abstract @Nullable List<Spending> spendAll(long now);
 
     /** See {@link KeyTable#refund}; of no effect if dead. */
     abstract void refund(LongSupplier clock, long debitedAt, long permits);
@@ -82,6 +76,11 @@ abstract non-sealed class Cell extends Slot {
     /** A new cell with the state this one has now. */
     abstract Cell copy();
 
+    /** A cell like this one that several keys can share. */
+    Cell shared() {
+        return this;
+    }
+
     /** A wait as of {@code from} told as of the earlier time {@code at}; none stays none. */
     static long since(long at, long from, long waitTicks) {
         long shift = waitTicks == 0 ? 0 : from - at;
@@ -98,6 +97,7 @@ abstract non-sealed class Cell extends Slot {
                 reading.limit(),
                 reading.remaining(),
                 since(at, from, reading.waitTicks()),
-                since(at, from, reading.resetTicks()));
+                since(at, from, reading.resetTicks()),
+                since(at, from, reading.moreTicks()));
     }
 }

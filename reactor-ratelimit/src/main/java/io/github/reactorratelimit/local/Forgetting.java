@@ -1,11 +1,7 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.CompositePolicy;
-import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithms;
-import io.github.reactorratelimit.algorithm.Tick;
 
 /**
  * When a table forgot last, and how long it must wait before it may.
@@ -33,23 +29,8 @@ final class Forgetting {
     }
 
     static Forgetting of(RateLimitPolicy policy, Algorithms.Clock clock) {
-        return new Forgetting(marginTicks(policy, clock.tick()), clock.start());
-    }
-
-    private static long marginTicks(RateLimitPolicy policy, Tick tick) {
-        if (policy instanceof FixedWindow window && window.alignment() instanceof FixedWindow.Alignment.FirstRequest) {
-            return tick.ticks("window", window.window());
-        }
-        if (policy instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE) {
-            return tick.ticks("period", bucket.period());
-        }
-        if (policy instanceof CompositePolicy composite) {
-            return composite.parts().stream()
-                    .mapToLong(part -> marginTicks(part, tick))
-                    .max()
-                    .orElseThrow();
-        }
-        return 0;
+        return new Forgetting(
+                clock.tick().ticks("phase", Algorithms.traits(policy).phase()), clock.start());
     }
 
     long marginTicks() {

@@ -1,16 +1,14 @@
 package io.github.reactorratelimit.local;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.algorithm.Algorithms;
-import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
-import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,54 +21,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Times are readings of one clock that does not go backward, but may arrive out of order. A debit
  * of a key that the table forgot counts as made at the time of forgetting if {@code at} is earlier.
  */
-abstract class KeyTable {
-
-    /** What {@link #attempt} returns if another thread was faster: neither taken nor denied. */
-    static final long LOST = -2;
-
-    private static final int OVERFLOW_CELLS = 1 << 16;
-
-    /**
-     * An empty table.
-     *
-     * @throws IllegalArgumentException if {@code maxKeys < 1}, or the policy has no exact steps at this tick
-     */
-    static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys) {
-        return of(policy, clock, maxKeys, OVERFLOW_CELLS);
-    }
-
-    /** @param overflowCells how many cells the keys share that find no room, a power of two */
-    static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, int overflowCells) {
-        return of(policy, clock, maxKeys, overflowCells, null);
-    }
-
-    /** A table whose keys begin with what they spent in the one before. */
-    static KeyTable heir(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, Inheritance inheritance) {
-        return of(policy, clock, maxKeys, OVERFLOW_CELLS, inheritance);
-    }
-
-    private static KeyTable of(
-            RateLimitPolicy policy,
-            Algorithms.Clock clock,
-            int maxKeys,
-            int overflowCells,
-            @Nullable Inheritance inheritance) {
-        Forgetting forgetting = Forgetting.of(policy, clock);
-        Optional<LongAlgorithm> longSteps = longSteps(policy, clock, forgetting);
-        if (longSteps.isPresent() && !(policy instanceof ConcurrencyLimit)) {
-            return new LongKeyTable(
-                    LongWord.Shared.of(longSteps.get(), forgetting), maxKeys, overflowCells, inheritance);
-        }
-        Cell pristine = longSteps
-                .<Cell>map(steps -> LongCell.fresh(steps, forgetting))
-                .orElseGet(() -> ObjectCell.fresh(Algorithms.of(policy, clock), forgetting));
-        return new BoundedKeyTable(pristine, policy, forgetting, maxKeys, overflowCells, inheritance);
-    }
-
-    private static Optional<LongAlgorithm> longSteps(
-            RateLimitPolicy policy, Algorithms.Clock clock, Forgetting forgetting) {
-        return forgetting.marginTicks() == 0 ? Algorithms.asLong(policy, clock) : Optional.empty();
-    }
+abstract class KeyTable implements CarriedSpend.Source {
 
     /**
      * Takes permits as of {@code at}: 0 if taken, else the ticks to wait; the state is untouched then.
@@ -94,66 +45,48 @@ abstract class KeyTable {
     }
 
     static Decision denial(Reading reading, long permits) {
-        return Decision.deny(reading.policy(), permits, quota(reading), reading.waitTicks());
+        return Decision.deny(
+                reading.policy(),
+                permits,
+                reading.limit(),
+                reading.remaining(),
+                reading.resetTicks(),
+                reading.waitTicks());
+    }
+
+    static Decision allowed(Reading reading, Debit debit) {
+        return Decision.allow(
+                reading.policy(),
+                reading.limit(),
+                reading.remaining(),
+                reading.resetTicks(),
+                reading.moreTicks(),
+                debit);
     }
 
     static Decision.Quota quota(Reading reading) {
-        return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks());
+        return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks(), reading.moreTicks());
     }
-
-    /**
-     * Takes {@code permits} as of {@code at} as often as they are there, at most {@code most} times, and
-     * tells how often: 0 if denied. More than once only where {@link #refund} can give them back: from the
-     * key's own state. {@code most} times the permits lie within the capacity.
-     */
-    abstract long tryDebitUpTo(String key, long at, long permits, long most);
-
-    /**
-     * Like {@link #tryDebit}, as if at least {@code reserve} permits were spent as of {@code at}: in one
-     * step what is missing to that is spent, and the permits are taken. Denied, the state is untouched.
-     * Tries once: {@link #LOST} if another thread changed the key's own state meanwhile, and nothing was
-     * taken. With a reserve, a key that gets no state of its own is denied; never {@link #LOST} for it.
-     *
-     * @param reserve 0, or less than the capacity of a token bucket with continuous refill or a GCRA
-     */
-    abstract long attempt(String key, long at, long permits, long reserve);
-
-    /**
-     * Spends, as of {@code at}, what is missing to {@code reserve} spent permits, and gives back {@code
-     * back} of them, in one step. A key that gets no state of its own gets nothing back.
-     *
-     * @param reserve at least {@code back}; see {@link #attempt}
-     * @return how many whole permits were missing
-     */
-    abstract long settle(String key, long at, long reserve, long back);
-
-    /**
-     * Takes permits that were debited before, without a look at the clock; false if there are none for
-     * this key and thread. Waiters and pauses are the caller's business.
-     */
-    boolean takePrepaid(String key, long permits) {
-        return false;
-    }
-
-    /**
-     * As of when a request counts that comes now: earlier only where {@link PacedTable} says so. {@link
-     * #tryDebit} sees to that itself.
-     */
-    long arrival(String key, long now) {
-        return now;
-    }
-
-    /** One that was granted as of {@code slot} is being told, or leaves, now. */
-    void told(String key, long slot, LongSupplier clock) {}
-
-    /** Whatever was late for this key until now: nobody makes up for it any more. */
-    void startAfresh(String key) {}
 
     /**
      * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether
      * permits were taken.
      */
     abstract Reading debit(String key, long at, long permits);
+
+    /** {@link #debit(String, long, long)} as a decision, whose debit belongs to {@code owner}. */
+    Decision debit(Object owner, RateLimitPolicy policy, String key, long at, long permits) {
+        Reading reading = debit(key, at, permits);
+        return reading.allowed()
+                ? allowed(reading, new Debit(owner, key, policy, permits, at))
+                : denial(reading, permits);
+    }
+
+    /** Gives back a debit that this table made; false if it is lost. See {@link #refund(String, LongSupplier, long, long)}. */
+    boolean refund(Debit debit, LongSupplier clock) {
+        refund(debit.key(), clock, debit.atTick(), debit.permits());
+        return true;
+    }
 
     /** Looks without taking; a key that is not in the table does not enter it. */
     abstract Reading read(String key, long now, long permits);
@@ -179,7 +112,7 @@ abstract class KeyTable {
      * Takes as many of the permits as are there: what was spent under another policy. Of no effect on a
      * concurrency limit: nobody would give those permits back.
      */
-    final void charge(String key, long now, long permits) {
+    void charge(String key, long now, long permits) {
         overdraw(key, now, permits, 0);
     }
 
@@ -190,6 +123,13 @@ abstract class KeyTable {
      * @return how many were not taken, of the part that took fewest
      */
     abstract long overdraw(String key, long now, long permits, long maxDebt);
+
+    /**
+     * Spends everything the key has left, in one atomic step: who still asks for it here is denied.
+     *
+     * @return what it had spent before
+     */
+    abstract List<Spending> spendAll(String key, long now);
 
     /**
      * Forgets what the key spent. A key that shares an overflow cell gets a state of its own, if there is
@@ -211,27 +151,41 @@ abstract class KeyTable {
         return false;
     }
 
-    /** What the key has spent as of {@code at} and not recovered. */
-    abstract List<Spending> spent(String key, long at);
+    @Override
+    public abstract List<Spending> spent(String key, long at);
 
-    /** What keys that enter begin with; null if they begin afresh. */
-    abstract @Nullable Inheritance inheritance();
+    /** Whether another table may take over when the policy changes for all keys. */
+    boolean mayBeReplaced() {
+        return true;
+    }
 
-    /** Tells of each key that has a state of its own, as long as it stays. */
-    abstract void forEachKey(Consumer<String> action);
+    /** What keys that enter start with; null if they start fresh. */
+    @Nullable
+    CarriedSpend carried() {
+        return null;
+    }
 
-    /** Whether some keys found no room and share cells. */
-    abstract boolean isOverflowing();
+    @Override
+    public Iterator<String> keys() {
+        return Collections.emptyIterator();
+    }
 
-    /** Lets a key enter before it is asked for; false if there is no room. */
-    abstract boolean adopt(String key, long now);
+    @Override
+    public boolean knowsAllKeys() {
+        return false;
+    }
 
-    /** Keys that enter from now on begin with this, or afresh if null. */
-    abstract void inherit(@Nullable Inheritance inheritance);
+    /** Lets a key enter before it is requested; false if there is no room. */
+    boolean adopt(String key, long now) {
+        return false;
+    }
+
+    /** All keys that spent anything under the policy before have entered: a new key starts fresh. */
+    void carriedOver(CarriedSpend done) {}
 
     /**
-     * Another table takes over: nothing is forgotten here any more, because what was spent counts there as of the
-     * change, though it would have recovered here.
+     * Another table takes over. Nothing is evicted here any more, because the spend counts there as of the change, though
+     * it would have recovered here. A key that has not entered this table from the one before counts as fully spent.
      */
-    abstract void freeze();
+    void freeze(long now) {}
 }

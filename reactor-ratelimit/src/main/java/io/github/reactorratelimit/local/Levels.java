@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.local;
 
+import java.util.Iterator;
+import java.util.NoSuchElementException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -120,6 +122,42 @@ final class Levels {
             newest.setNext(new Level(rehash, slotsAfter(newest)));
         }
         return newest.next();
+    }
+
+    /** The keys that are alive when it passes them, from the oldest level to the newest. */
+    Iterator<String> keys() {
+        return new Iterator<>() {
+            private @Nullable Level level = oldest;
+            private int slot;
+            private @Nullable String next = advance();
+
+            private @Nullable String advance() {
+                for (; level != null; level = level.next(), slot = 0) {
+                    while (slot < level.slots()) {
+                        String key = level.key(slot++);
+                        if (key != null) {
+                            return key;
+                        }
+                    }
+                }
+                return null;
+            }
+
+            @Override
+            public boolean hasNext() {
+                return next != null;
+            }
+
+            @Override
+            public String next() {
+                String key = next;
+                if (key == null) {
+                    throw new NoSuchElementException();
+                }
+                next = advance();
+                return key;
+            }
+        };
     }
 
     int count() {

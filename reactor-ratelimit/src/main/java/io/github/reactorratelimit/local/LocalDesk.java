@@ -6,19 +6,47 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
-import io.github.reactorratelimit.waiting.Desk;
+import io.github.reactorratelimit.queue.QueuedKey;
+import org.jspecify.annotations.Nullable;
 
-/** One key of a {@link LocalState} under one policy, as the lines see it. */
-final class LocalDesk implements Desk {
+/** One key of a limiter, as its queue sees it. */
+final class LocalDesk implements QueuedKey {
 
-    private final LocalState state;
+    /** The state of the limiter. */
+    interface Keys {
+
+        long now();
+
+        /** The version that decides for a key now. */
+        PolicyVersion version(@Nullable RateLimitPolicy override);
+
+        /** Whether a version still decides for a key: that of an override always does. */
+        boolean isInEffect(PolicyVersion version, @Nullable RateLimitPolicy override);
+
+        long pausedUntil(String key);
+
+        /** Whether the key is paused or has waiters. */
+        boolean mustWait(String key, long now);
+
+        Decision debit(String key, LocalDesk desk, long now, long permits);
+
+        long grantedAt(String key, LocalDesk desk, long now, long permits);
+
+        /** Gives a debit back. False if its policy was replaced: the spend has been carried over. */
+        boolean giveBack(Debit debit);
+
+        /** {@link #giveBack} without rescheduling the waiters. */
+        boolean putBack(Debit debit);
+    }
+
+    private final Keys state;
     private final String key;
-    private final RateLimitPolicy policy;
+    private final @Nullable RateLimitPolicy override;
 
-    LocalDesk(LocalState state, String key, RateLimitPolicy policy) {
+    LocalDesk(Keys state, String key, @Nullable RateLimitPolicy override) {
         this.state = state;
         this.key = key;
-        this.policy = policy;
+        this.override = override;
     }
 
     @Override
@@ -26,14 +54,14 @@ final class LocalDesk implements Desk {
         return state.now();
     }
 
-    /** Of now: another policy may rule by the next step. */
-    private KeyTable table() {
-        return state.table(key, policy);
+    /** Of now: another policy may be in effect at the next step. */
+    private PolicyVersion version() {
+        return state.version(override);
     }
 
     @Override
     public RateLimitPolicy policy() {
-        return state.reign().ruling(key, policy);
+        return version().policy;
     }
 
     @Override
@@ -43,7 +71,7 @@ final class LocalDesk implements Desk {
 
     Decision evaluate(long permits) {
         long now = now();
-        return state.mustWait(key, now) ? denyInLine(now, permits) : debitOnArrival(now, permits);
+        return state.mustWait(key, now) ? denyInLine(now, permits) : state.debit(key, this, now, permits);
     }
 
     Decision peek(long permits) {
@@ -51,7 +79,7 @@ final class LocalDesk implements Desk {
         if (state.mustWait(key, now)) {
             return denyInLine(now, permits);
         }
-        Reading reading = table().read(key, now, permits);
+        Reading reading = version().table.read(key, now, permits);
         return reading.allowed()
                 ? Decision.wouldAllow(reading.policy(), permits, KeyTable.quota(reading))
                 : KeyTable.denial(reading, permits);
@@ -59,46 +87,20 @@ final class LocalDesk implements Desk {
 
     @Override
     public long waitNanos(long at, long permits) {
-        Reign seen = state.reign();
-        return permits > seen.ruling(key, policy).capacity()
-                ? Algorithm.UNKNOWN
-                : state.table(seen, key, policy).waitTicks(key, at, permits);
+        PolicyVersion seen = version();
+        return permits > seen.capacity ? Algorithm.UNKNOWN : seen.table.waitTicks(key, at, permits);
     }
 
     @Override
     public Decision debit(long at, long permits) {
-        Reign seen = state.reign();
-        RateLimitPolicy ruling = seen.ruling(key, policy);
-        if (permits > ruling.capacity()) {
+        PolicyVersion seen = version();
+        if (permits > seen.capacity) {
             return deny(now(), permits, Algorithm.UNKNOWN);
         }
-        Reading reading = state.table(seen, key, policy).debit(key, at, permits);
-        if (!reading.allowed()) {
-            return KeyTable.denial(reading, permits);
-        }
-        // Who was not seen by those who carried over what was spent pays again, under the policy that rules now.
-        return state.reign() == seen
-                ? Decision.allow(reading.policy(), KeyTable.quota(reading), new Debit(state, key, ruling, permits, at))
-                : debit(at, permits);
-    }
-
-    @Override
-    public Decision debitOnArrival(long now, long permits) {
-        long slot = table().arrival(key, now);
-        Decision decision = debit(slot, permits);
-        if (slot == now) {
-            return decision;
-        }
-        if (!decision.allowed()) {
-            return debit(now, permits);
-        }
-        table().told(key, slot, () -> now);
-        return decision;
-    }
-
-    @Override
-    public void told(Debit debit) {
-        table().told(key, debit.atTick(), state::now);
+        Decision decision = seen.table.debit(seen, seen.policy, key, at, permits);
+        // The keys may have been carried over without this debit: then it is made again, under the policy in effect
+        // now.
+        return !decision.allowed() || state.isInEffect(seen, override) ? decision : debit(at, permits);
     }
 
     @Override
@@ -108,7 +110,7 @@ final class LocalDesk implements Desk {
 
     @Override
     public void undo(Debit debit) {
-        state.putBack(key, debit.policy(), debit.permits(), debit.atTick());
+        state.putBack(debit);
     }
 
     Decision denyInLine(long now, long permits) {
@@ -117,7 +119,7 @@ final class LocalDesk implements Desk {
 
     @Override
     public Decision deny(long now, long permits, long grantedAt) {
-        Reading reading = table().read(key, now, permits);
+        Reading reading = version().table.read(key, now, permits);
         Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
         long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - now);
         return Decision.deny(reading.policy(), permits, nothingAtOnce, retryAfter);
@@ -125,6 +127,6 @@ final class LocalDesk implements Desk {
 
     @Override
     public Projection<?> projection(long now) {
-        return table().projection(key, now);
+        return version().table.projection(key, now);
     }
 }

@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
+import io.github.reactorratelimit.algorithm.Spending;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.util.List;
 
 /** A cell of its own for one long. */
 final class LongCell extends LongWord {
@@ -40,5 +42,15 @@ final class LongCell extends LongWord {
     @Override
     boolean swap(long seen, long next) {
         return STATE.compareAndSet(this, seen, next);
+    }
+
+    @Override
+    LongCell owing(long at, List<Spending> spent) {
+        return new LongCell(shared, shared.owing(aliveOrFresh(), at, spent));
+    }
+
+    @Override
+    LongCell copy() {
+        return new LongCell(shared, aliveOrFresh());
     }
 }

@@ -6,10 +6,10 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import java.lang.invoke.VarHandle;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -67,11 +67,11 @@ final class LongKeyTable extends KeyTable {
     private final OverflowCells overflow;
     private final ResetTimes resets = new ResetTimes();
 
-    private volatile @Nullable Inheritance inheritance;
+    private volatile @Nullable CarriedSpend carried;
     private volatile boolean frozen;
 
-    LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells, @Nullable Inheritance inheritance) {
-        this.inheritance = inheritance;
+    LongKeyTable(LongWord.Shared shared, int maxKeys, int overflowCells, @Nullable CarriedSpend carried) {
+        this.carried = carried;
         this.shared = shared;
         this.steps = shared.steps();
         this.slots = new SlotSteps(shared);
@@ -82,16 +82,16 @@ final class LongKeyTable extends KeyTable {
         LevelHand hand = new LevelHand(shared, levels, places);
         this.sweeper = new Sweeper(hand, busy);
         this.mover = new Mover(shared, levels, places, hand, this::begin, busy);
-        this.overflow = new OverflowCells(LongCell.fresh(shared), overflowCells);
+        this.overflow = new OverflowCells(LongCell.fresh(shared), maxKeys, overflowCells);
     }
 
     @Override
     long tryDebit(String key, long at, long permits) {
-        long waitTicks = LOST;
-        while (waitTicks == LOST) {
-            waitTicks = attempt(key, at, permits, 0);
-        }
-        return waitTicks;
+        int hash = levels.hash(key);
+        Level level = levels.oldest();
+        int slot = level.find(key, hash);
+        long waitTicks = slot < 0 ? Cell.GONE : slots.tryDebit(level, slot, at, permits);
+        return waitTicks == Cell.GONE ? debitAnywhere(key, hash, at, permits) : waitTicks;
     }
 
     @Override
@@ -120,66 +120,21 @@ final class LongKeyTable extends KeyTable {
         return super.takeOrDeny(key, at, permits);
     }
 
-    @Override
-    long attempt(String key, long at, long permits, long reserve) {
-        int hash = levels.hash(key);
-        Level level = levels.oldest();
-        int slot = level.find(key, hash);
-        if (slot >= 0) {
-            long waitTicks = slots.attempt(level, slot, at, permits, reserve);
-            if (waitTicks != Cell.GONE) {
-                return waitTicks;
-            }
-        }
-        return attemptAnywhere(key, hash, at, permits, reserve);
-    }
-
     /** Allocates nothing either if the key is in the table, so that states on the move cost no garbage. */
-    private long attemptAnywhere(String key, int hash, long at, long permits, long reserve) {
+    private long debitAnywhere(String key, int hash, long at, long permits) {
         if (!frozen) {
             mover.move(at);
         }
         boolean left = false;
         for (Level level = levels.oldest(); level != null; level = level.next()) {
             int found = level.locate(key, hash, left);
-            long waitTicks = found < 0 ? Cell.GONE : slots.attempt(level, found, at, permits, reserve);
+            long waitTicks = found < 0 ? Cell.GONE : slots.tryDebit(level, found, at, permits);
             if (waitTicks != Cell.GONE) {
                 return waitTicks;
             }
             left = Levels.hasLeft(left, found);
         }
-        if (reserve == 0) {
-            return debit(key, at, permits).waitTicks();
-        }
-        return enter(key, hash, at) == null ? 1 : LOST;
-    }
-
-    @Override
-    long settle(String key, long at, long reserve, long back) {
-        int hash = levels.hash(key);
-        for (SlotWord own = enter(key, hash, at); own != null; own = enter(key, hash, at)) {
-            long missing = own.settle(at, reserve, back);
-            if (missing != Cell.GONE) {
-                sweeper.wake();
-                return missing;
-            }
-        }
-        overflow.get(key).settle(forgetting.notBefore(at), reserve, 0);
-        VarHandle.fullFence();
-        for (SlotWord own = own(key, hash);
-                own != null && own.settle(at, reserve, 0) == Cell.GONE;
-                own = own(key, hash)) {}
-        return 0;
-    }
-
-    @Override
-    long tryDebitUpTo(String key, long at, long permits, long most) {
-        SlotWord own = levels.find(key, levels.hash(key));
-        long times = own == null ? Cell.GONE : own.tryDebitUpTo(at, permits, most);
-        if (times != Cell.GONE) {
-            return times;
-        }
-        return debit(key, at, permits).allowed() ? 1 : 0;
+        return debit(key, at, permits).waitTicks();
     }
 
     @Override
@@ -209,6 +164,8 @@ final class LongKeyTable extends KeyTable {
                     return ownReading;
                 }
             }
+        } else {
+            overflow.denied();
         }
         return Cell.since(at, from, reading);
     }
@@ -231,6 +188,19 @@ final class LongKeyTable extends KeyTable {
             }
         }
         return left;
+    }
+
+    @Override
+    List<Spending> spendAll(String key, long now) {
+        int hash = levels.hash(key);
+        for (SlotWord own = enter(key, hash, now); own != null; own = enter(key, hash, now)) {
+            List<Spending> before = own.spendAll(now);
+            if (before != null) {
+                return before;
+            }
+        }
+        return Objects.requireNonNull(
+                overflow.get(key).spendAll(forgetting.notBefore(now)), "overflow cells never die");
     }
 
     @Override
@@ -275,9 +245,9 @@ final class LongKeyTable extends KeyTable {
     }
 
     private @Nullable SlotWord ownToReset(String key, int hash, long now) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         if (left != null) {
-            left.forget(key);
+            left.reset(key);
         }
         SlotWord own = own(key, hash);
         return own == null && ancestor(key) != null ? enter(key, hash, now) : own;
@@ -347,9 +317,9 @@ final class LongKeyTable extends KeyTable {
 
     /** The key's state, made if there is none; null if there is no room. */
     private @Nullable SlotWord enter(String key, int hash, long now) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         if (left != null && left.isOver(now)) {
-            inheritance = null;
+            carried = null;
         }
         boolean swept = false;
         for (; ; ) {
@@ -386,12 +356,12 @@ final class LongKeyTable extends KeyTable {
     private long inherited(String key) {
         LongWord shared = ancestor(key);
         long begun = shared == null ? this.shared.fresh() : shared.aliveOrFresh();
-        return inheritance == null ? begun : owing(begun, key);
+        return carried == null ? begun : owing(begun, key);
     }
 
     /** The denial of a key that finds no room until it has recovered what it inherits; null if there is nothing left of that. */
     private @Nullable Reading turnedAway(String key, long from) {
-        if (inheritance == null) {
+        if (carried == null) {
             return null;
         }
         long owed = owing(shared.fresh(), key);
@@ -399,37 +369,30 @@ final class LongKeyTable extends KeyTable {
     }
 
     private long owing(long state, String key) {
-        Inheritance left = inheritance;
+        CarriedSpend left = carried;
         return left == null ? state : shared.owing(state, left.asOf, left.spent(key));
     }
 
     @Override
-    List<Spending> spent(String key, long at) {
+    public List<Spending> spent(String key, long at) {
         LongCell own = snapshot(key);
         return (own == null ? new LongCell(shared, inherited(key)) : own).spent(at);
     }
 
     @Override
     @Nullable
-    Inheritance inheritance() {
-        return inheritance;
+    CarriedSpend carried() {
+        return carried;
     }
 
     @Override
-    void forEachKey(Consumer<String> action) {
-        for (Level level = levels.oldest(); level != null; level = level.next()) {
-            for (int slot = 0; slot < level.slots(); slot++) {
-                String key = level.key(slot);
-                if (key != null) {
-                    action.accept(key);
-                }
-            }
-        }
+    public Iterator<String> keys() {
+        return levels.keys();
     }
 
     @Override
-    boolean isOverflowing() {
-        return overflow.areUsed();
+    public boolean knowsAllKeys() {
+        return !overflow.areUsed() && carried == null;
     }
 
     @Override
@@ -438,13 +401,17 @@ final class LongKeyTable extends KeyTable {
     }
 
     @Override
-    void inherit(@Nullable Inheritance from) {
-        inheritance = from;
+    void carriedOver(CarriedSpend done) {
+        if (carried == done) {
+            carried = null;
+        }
     }
 
     @Override
-    void freeze() {
+    void freeze(long now) {
         frozen = true;
+        CarriedSpend left = carried;
+        carried = left == null || left.isOver(now) ? null : left.asFullySpent();
     }
 
     /**

@@ -39,14 +39,6 @@ abstract class LongWord extends Cell {
             long owing = boxed.owing(state, at, spent);
             return steps.resetTicks(owing, forgetting.horizon()) == 0 ? fresh : owing;
         }
-
-        /**
-         * The state with at least {@code reserve} permits spent. Giving back stops where nothing is spent: so this is
-         * the state, or the one with the reserve spent if that owes more.
-         */
-        long reserved(long seen, long from, long reserve) {
-            return reserve == 0 ? seen : steps.debit(steps.refund(seen, from, from, reserve), from, reserve);
-        }
     }
 
     final Shared shared;
@@ -89,55 +81,6 @@ abstract class LongWord extends Cell {
     }
 
     @Override
-    final long tryDebitUpTo(long at, long permits, long most) {
-        LongAlgorithm steps = shared.steps;
-        for (; ; ) {
-            long seen = state();
-            if (isMark(seen)) {
-                return GONE;
-            }
-            long from = shared.from(seen, at);
-            long times =
-                    steps.waitTicks(seen, from, most * permits) == 0 ? most : steps.remaining(seen, from) / permits;
-            if (times == 0 || swap(seen, steps.debit(seen, from, times * permits))) {
-                return times;
-            }
-        }
-    }
-
-    @Override
-    final long attempt(long at, long permits, long reserve) {
-        LongAlgorithm steps = shared.steps;
-        long seen = state();
-        if (isMark(seen)) {
-            return GONE;
-        }
-        long from = shared.from(seen, at);
-        long reserved = shared.reserved(seen, from, reserve);
-        long waitTicks = steps.waitTicks(reserved, from, permits);
-        if (waitTicks != 0) {
-            return since(at, from, waitTicks);
-        }
-        return swap(seen, steps.debit(reserved, from, permits)) ? 0 : KeyTable.LOST;
-    }
-
-    @Override
-    final long settle(long at, long reserve, long back) {
-        LongAlgorithm steps = shared.steps;
-        for (; ; ) {
-            long seen = state();
-            if (isMark(seen)) {
-                return GONE;
-            }
-            long from = shared.from(seen, at);
-            long reserved = shared.reserved(seen, from, reserve);
-            if (swap(seen, back == 0 ? reserved : steps.refund(reserved, from, from, back))) {
-                return Math.max(0, steps.remaining(seen, from) - (steps.limit() - reserve));
-            }
-        }
-    }
-
-    @Override
     @Nullable
     final Reading debit(long at, long permits) {
         LongAlgorithm steps = shared.steps;
@@ -169,6 +112,22 @@ abstract class LongWord extends Cell {
             long charged = Math.min(permits, steps.chargeable(seen, from, maxDebt));
             if (charged == 0 || swap(seen, steps.debit(seen, from, charged))) {
                 return permits - charged;
+            }
+        }
+    }
+
+    @Override
+    @Nullable
+    final List<Spending> spendAll(long now) {
+        for (; ; ) {
+            long seen = state();
+            if (isMark(seen)) {
+                return null;
+            }
+            long from = shared.from(seen, now);
+            long left = shared.steps.chargeable(seen, from, 0);
+            if (left <= 0 || swap(seen, shared.steps.debit(seen, from, left))) {
+                return shared.boxed.spent(seen, from);
             }
         }
     }
@@ -233,11 +192,6 @@ abstract class LongWord extends Cell {
     }
 
     @Override
-    final LongCell owing(long at, List<Spending> spent) {
-        return new LongCell(shared, shared.owing(aliveOrFresh(), at, spent));
-    }
-
-    @Override
     final boolean changeTo(RateLimitPolicy policy) {
         return shared.steps.changeTo(policy);
     }
@@ -270,10 +224,5 @@ abstract class LongWord extends Cell {
 
     private long forgettableIn(long seen, long now) {
         return seen == shared.fresh ? 0 : shared.steps.resetTicks(seen, now);
-    }
-
-    @Override
-    final LongCell copy() {
-        return new LongCell(shared, aliveOrFresh());
     }
 }

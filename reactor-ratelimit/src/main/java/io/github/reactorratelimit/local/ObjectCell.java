@@ -59,6 +59,11 @@ final class ObjectCell<S> extends Cell {
     }
 
     @Override
+    Cell shared() {
+        return fresh(shared.steps.shared(), shared.forgetting);
+    }
+
+    @Override
     long tryDebit(long at, long permits) {
         Algorithm<S> steps = shared.steps;
         for (; ; ) {
@@ -75,61 +80,6 @@ final class ObjectCell<S> extends Cell {
                 return 0;
             }
         }
-    }
-
-    @Override
-    long tryDebitUpTo(long at, long permits, long most) {
-        Algorithm<S> steps = shared.steps;
-        for (; ; ) {
-            S seen = state;
-            if (seen == null) {
-                return GONE;
-            }
-            long from = from(seen, at);
-            long times =
-                    steps.waitTicks(seen, from, most * permits) == 0 ? most : steps.remaining(seen, from) / permits;
-            if (times == 0 || swapDebited(seen, from, times * permits)) {
-                return times;
-            }
-        }
-    }
-
-    @Override
-    long attempt(long at, long permits, long reserve) {
-        Algorithm<S> steps = shared.steps;
-        S seen = state;
-        if (seen == null) {
-            return GONE;
-        }
-        long from = from(seen, at);
-        S reserved = reserve == 0 ? seen : reserved(seen, from, reserve);
-        long waitTicks = steps.waitTicks(reserved, from, permits);
-        if (waitTicks != 0) {
-            return since(at, from, waitTicks);
-        }
-        noteDebit(from);
-        return swap(seen, steps.debit(reserved, from, permits)) ? 0 : KeyTable.LOST;
-    }
-
-    @Override
-    long settle(long at, long reserve, long back) {
-        Algorithm<S> steps = shared.steps;
-        for (; ; ) {
-            S seen = state;
-            if (seen == null) {
-                return GONE;
-            }
-            long from = from(seen, at);
-            S reserved = reserved(seen, from, reserve);
-            if (swap(seen, back == 0 ? reserved : steps.refund(reserved, from, from, back))) {
-                return Math.max(0, steps.remaining(seen, from) - (steps.limit() - reserve));
-            }
-        }
-    }
-
-    /** Giving back stops where nothing is spent: so this is the state, or the one with the reserve spent if that owes more. */
-    private S reserved(S seen, long from, long reserve) {
-        return shared.steps.debit(shared.steps.refund(seen, from, from, reserve), from, reserve);
     }
 
     @Override
@@ -167,6 +117,24 @@ final class ObjectCell<S> extends Cell {
             noteDebit(from);
             if (next == seen || swap(seen, next)) {
                 return permits - charged;
+            }
+        }
+    }
+
+    @Override
+    @Nullable
+    List<Spending> spendAll(long now) {
+        Algorithm<S> steps = shared.steps;
+        for (; ; ) {
+            S seen = state;
+            if (seen == null) {
+                return null;
+            }
+            long from = from(seen, now);
+            S next = steps.charge(seen, from, steps.capacity(), 0);
+            noteDebit(from);
+            if (next == seen || swap(seen, next)) {
+                return steps.spent(seen, from);
             }
         }
     }

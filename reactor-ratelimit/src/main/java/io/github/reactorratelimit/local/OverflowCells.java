@@ -1,9 +1,12 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.hashing.KeyedHash;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /**
  * The cells that keys share when the table has no room: a key's cell is chosen by a {@link KeyedHash}.
@@ -11,8 +14,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class OverflowCells {
 
+    /** That of the store, which users know. */
+    private static final Logger LOG = Loggers.getLogger(OverflowCells.class.getPackageName() + ".LocalStore");
+
     private final Cell pristine;
+    private final int maxKeys;
     private final int count;
+    private final AtomicBoolean warned = new AtomicBoolean();
     private final AtomicReference<@Nullable Hashed> hashed = new AtomicReference<>();
 
     private record Hashed(KeyedHash hash, AtomicReferenceArray<@Nullable Cell> cells) {
@@ -22,9 +30,13 @@ final class OverflowCells {
         }
     }
 
-    /** @param count how many there are, a power of two */
-    OverflowCells(Cell pristine, int count) {
+    /**
+     * @param maxKeys how many keys have a state of their own
+     * @param count how many cells there are, a power of two
+     */
+    OverflowCells(Cell pristine, int maxKeys, int count) {
         this.pristine = pristine;
+        this.maxKeys = maxKeys;
         this.count = count;
         KeyedHash.prepare();
     }
@@ -52,6 +64,17 @@ final class OverflowCells {
         Cell created = pristine.copy();
         Cell other = all.cells.compareAndExchange(index, null, created);
         return other == null ? created : other;
+    }
+
+    /** A key was denied in its cell, perhaps for what others spent there. */
+    void denied() {
+        if (!warned.get() && warned.compareAndSet(false, true)) {
+            LOG.warn(
+                    "More keys owe permits than the store holds, maxKeys is {}: keys beyond that share {} cells and are"
+                            + " denied for what others spend there. Raise maxKeys, or use a SketchStore. Logged once.",
+                    maxKeys,
+                    count);
+        }
     }
 
     private Hashed hashed() {

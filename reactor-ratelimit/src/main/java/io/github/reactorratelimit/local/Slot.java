@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.local;
 
 /** What the table holds for a key. */
-abstract sealed class Slot permits Slot.Entering, Cell {
+abstract class Slot {
 
     /**
      * The key has its place but no state yet. Whoever meets it reads the key's overflow cell and replaces

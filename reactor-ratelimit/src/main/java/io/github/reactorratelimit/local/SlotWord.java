@@ -1,5 +1,8 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.algorithm.Spending;
+import java.util.List;
+
 /** The state in a slot of a {@link Level}, as a cell. */
 final class SlotWord extends LongWord {
 
@@ -40,5 +43,15 @@ final class SlotWord extends LongWord {
     boolean forgetHere(long now) {
         long seen = state();
         return !isMark(seen) && forget(seen, now) == 0;
+    }
+
+    @Override
+    LongCell owing(long at, List<Spending> spent) {
+        return new LongCell(shared, shared.owing(aliveOrFresh(), at, spent));
+    }
+
+    @Override
+    LongCell copy() {
+        return new LongCell(shared, aliveOrFresh());
     }
 }

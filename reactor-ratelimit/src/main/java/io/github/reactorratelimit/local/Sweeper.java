@@ -57,10 +57,6 @@ final class Sweeper {
         this.busy = busy;
     }
 
-    Sweeper(BoundedSlots slots) {
-        this(slots.hand(), new AtomicBoolean());
-    }
-
     void sweep(long now) {
         if (now < idleUntil || !busy.compareAndSet(false, true)) {
             return;

@@ -7,11 +7,14 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Shows an {@link AdaptiveLimiter} in a Micrometer registry, under its name as the tag {@code limiter}. The registry holds on to the limiter. Decisions and
- * waits of it are counted by a {@link MicrometerRecorder}.
+ * Gauges of an {@link AdaptiveLimiter} in a Micrometer registry, with its name as the tag {@code limiter}. The registry keeps the limiter
+ * alive. A {@link MicrometerRecorder} counts its decisions and waits.
+ *
+ * <pre>{@code
+ * AdaptiveGauges.register(registry, limiter);
+ * }</pre>
  */
 public final class AdaptiveGauges {
 
@@ -35,37 +38,35 @@ public final class AdaptiveGauges {
     public static void register(MeterRegistry registry, AdaptiveLimiter limiter) {
         Objects.requireNonNull(registry, "registry");
         Objects.requireNonNull(limiter, "limiter");
-        gauge(registry, limiter, LIMIT, "Permits per period, or calls in flight, that are allowed now", null, shown ->
+        gauge(registry, limiter, LIMIT, "Permits per period, or calls in flight, that are allowed now", shown ->
                 (double) shown.currentLimit());
-        gauge(registry, limiter, IN_FLIGHT, "Calls that were sent and have not ended", null, shown ->
+        gauge(registry, limiter, IN_FLIGHT, "Calls that were sent and have not ended", shown ->
                 (double) shown.inFlight());
         gauge(
                 registry,
                 limiter,
                 BASELINE_LATENCY,
                 "Latency of calls to an idle downstream",
-                "seconds",
                 shown -> seconds(shown.baselineLatency()));
         gauge(
                 registry,
                 limiter,
                 SINCE_OVERLOAD,
                 "Time since the last sign of overload",
-                "seconds",
                 shown -> seconds(shown.sinceLastOverload()));
     }
 
     private static void gauge(
             MeterRegistry registry,
-            AdaptiveLimiter limiter,
+            AdaptiveLimiter shown,
             String name,
-            String description,
-            @Nullable String unit,
+            String tells,
             ToDoubleFunction<AdaptiveLimiter> value) {
-        Gauge.builder(name, limiter, value)
-                .description(description)
-                .baseUnit(unit)
-                .tag(RateLimitMeter.Tag.LIMITER.key(), limiter.name())
+        boolean isTime = name.equals(BASELINE_LATENCY) || name.equals(SINCE_OVERLOAD);
+        Gauge.builder(name, shown, value)
+                .description(tells)
+                .baseUnit(isTime ? "seconds" : null)
+                .tag(RateLimitMeter.LIMITER, shown.name())
                 .strongReference(true)
                 .register(registry);
     }

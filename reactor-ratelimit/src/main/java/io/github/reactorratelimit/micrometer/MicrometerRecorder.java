@@ -1,23 +1,6 @@
 package io.github.reactorratelimit.micrometer;
 
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.AUDITED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.CLOCK_AHEAD;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.CLOCK_ERROR;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.DECISIONS;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.DEGRADED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.LATENESS;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.LEASES_LOST;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.LEASES_STRANDED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_LOST;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_REFUNDED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_SETTLED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_TAKEN;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.PERMITS_UNCHARGED;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.RESERVATIONS;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_DECISIONS;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.SHADOW_FAILURES;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITERS;
-import static io.github.reactorratelimit.micrometer.RateLimitMeter.WAITS;
+import static io.github.reactorratelimit.micrometer.RateLimitMeter.*;
 
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.micrometer.core.instrument.Counter;
@@ -37,96 +20,69 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Counts a limiter's decisions, waits and refunds in a Micrometer registry, under the names and tags of
- * {@link RateLimitMeter}.
+ * Counts a limiter's decisions, waits and refunds in a Micrometer registry, under the names and tags of {@link RateLimitMeter}.
  *
  * <pre>{@code
  * RateLimiter.builder(policy).name("orders").recorder(MicrometerRecorder.create(registry, "orders")).build();
  * }</pre>
  *
- * <p>All meters are there from the start, at zero. Recorders of the same name in the same registry count
- * together.
+ * <p>All meters are registered from the start, at zero. Recorders of the same name in the same registry count together.
  */
 public final class MicrometerRecorder implements RateLimitRecorder {
 
     private static final double NANOS_PER_SECOND = 1e9;
 
-    /** A registry keeps the first gauge of a name and tags, so recorders that share them must share what it shows. */
-    private static final Map<MeterRegistry, Map<String, Shown>> SHOWN_OF =
+    /** A registry keeps the first gauge of a name and tags, so recorders that have them in common share its values. */
+    private static final Map<MeterRegistry, Map<String, Gauges>> GAUGES =
             Collections.synchronizedMap(new WeakHashMap<>());
 
-    /** What gauges show. */
-    private static final class Shown {
+    /** The values of the gauges. */
+    private static final class Gauges {
         private final LongAdder waiters = new LongAdder();
         private volatile double clockAhead = Double.NaN;
         private volatile double clockError = Double.NaN;
     }
 
+    private final MeterRegistry registry;
+    private final Tags tags;
+    private final Gauges gauges;
     private final Counter allowed;
     private final Counter denied;
     private final Counter permitsTaken;
-    private final Counter permitsRefunded;
-    private final Counter reserved;
-    private final Counter settled;
-    private final Counter permitsSettled;
-    private final Counter permitsUncharged;
-    private final Counter permitsLost;
-    private final Counter shadowAllowed;
-    private final Counter shadowDenied;
-    private final Counter shadowFailures;
-    private final Counter leasesLost;
-    private final Counter auditedGranted;
-    private final Counter auditedOver;
-    private final Counter auditedDenied;
-    private final Counter auditedUnder;
     private final Timer lateness;
-    private final Shown shown;
-    private final Map<Stranding, Counter> stranded = new EnumMap<>(Stranding.class);
     private final Map<WaitOutcome, Timer> waits = new EnumMap<>(WaitOutcome.class);
-    private final Map<Degradation, Counter> degraded = new EnumMap<>(Degradation.class);
+
+    /** Counters of events; an event may have one in each map. */
+    private final Map<Event, Counter> times = new EnumMap<>(Event.class);
+
+    /** Counters of the permits of events. */
+    private final Map<Event, Counter> permits = new EnumMap<>(Event.class);
 
     private MicrometerRecorder(MeterRegistry registry, String limiter) {
-        Tags tags = Tags.of(RateLimitMeter.Tag.LIMITER.key(), limiter);
-        this.allowed = counter(registry, DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "allowed"));
-        this.denied = counter(registry, DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
-        this.permitsTaken = counter(registry, PERMITS_TAKEN, tags);
-        this.permitsRefunded = counter(registry, PERMITS_REFUNDED, tags);
-        this.reserved = counter(registry, RESERVATIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "reserved"));
-        this.settled = counter(registry, RESERVATIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "settled"));
-        this.permitsSettled = counter(registry, PERMITS_SETTLED, tags);
-        this.permitsUncharged = counter(registry, PERMITS_UNCHARGED, tags);
-        this.permitsLost = counter(registry, PERMITS_LOST, tags);
-        this.shadowAllowed = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "allowed"));
-        this.shadowDenied = counter(registry, SHADOW_DECISIONS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
-        this.shadowFailures = counter(registry, SHADOW_FAILURES, tags);
-        this.leasesLost = counter(registry, LEASES_LOST, tags);
-        this.auditedGranted = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "granted"));
-        this.auditedOver = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "over"));
-        this.auditedDenied = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "denied"));
-        this.auditedUnder = counter(registry, AUDITED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), "under"));
-        this.lateness = timer(registry, LATENESS, tags);
-        this.shown = SHOWN_OF.computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
-                .computeIfAbsent(limiter, key -> new Shown());
-        gauge(registry, WAITERS, tags, gauged -> gauged.waiters.sum());
-        gauge(registry, CLOCK_AHEAD, tags, gauged -> gauged.clockAhead);
-        gauge(registry, CLOCK_ERROR, tags, gauged -> gauged.clockError);
-        for (Stranding how : Stranding.values()) {
-            stranded.put(
-                    how, counter(registry, LEASES_STRANDED, tags.and(RateLimitMeter.Tag.OUTCOME.key(), valueOf(how))));
-        }
+        this.registry = registry;
+        this.tags = Tags.of(LIMITER, limiter);
+        this.gauges = GAUGES.computeIfAbsent(registry, key -> new ConcurrentHashMap<>())
+                .computeIfAbsent(limiter, key -> new Gauges());
+        gauge(WAITERS, shown -> shown.waiters.sum());
+        gauge(CLOCK_AHEAD, shown -> shown.clockAhead);
+        gauge(CLOCK_ERROR, shown -> shown.clockError);
+        this.allowed = counter(DECISIONS, "outcome", "allowed");
+        this.denied = counter(DECISIONS, "outcome", "denied");
+        this.permitsTaken = counter(PERMITS_TAKEN);
+        this.lateness = timer(LATENESS);
         for (WaitOutcome outcome : WaitOutcome.values()) {
-            waits.put(outcome, timer(registry, WAITS, tags.and(RateLimitMeter.Tag.OUTCOME.key(), valueOf(outcome))));
+            waits.put(outcome, timer(WAITS, "outcome", outcome.name().toLowerCase(Locale.ROOT)));
         }
-        for (Degradation mode : Degradation.values()) {
-            degraded.put(mode, counter(registry, DEGRADED, tags.and(RateLimitMeter.Tag.MODE.key(), valueOf(mode))));
+        for (Event event : Event.values()) {
+            register(event);
         }
     }
 
     /**
-     * A recorder for one limiter, or for several that shall count together.
+     * A recorder for one limiter, or for several that count together.
      *
      * @param registry where the meters are
-     * @param limiter the value of the tag {@code limiter}: the name the limiter has
+     * @param limiter the value of the tag {@code limiter}: the limiter's name
      * @throws IllegalArgumentException if the name is blank
      */
     public static MicrometerRecorder create(MeterRegistry registry, String limiter) {
@@ -137,9 +93,33 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         return new MicrometerRecorder(registry, limiter);
     }
 
-    private void gauge(MeterRegistry registry, RateLimitMeter meter, Tags tags, ToDoubleFunction<Shown> value) {
+    private void register(Event event) {
+        switch (event) {
+            case REFUNDED -> permits.put(event, counter(PERMITS_REFUNDED));
+            case REFUND_LOST, CHARGE_LOST -> permits.put(event, counter(PERMITS_LOST));
+            case RESERVED -> times.put(event, counter(RESERVATIONS, "outcome", "reserved"));
+            case SETTLED -> {
+                times.put(event, counter(RESERVATIONS, "outcome", "settled"));
+                permits.put(event, counter(PERMITS_SETTLED));
+            }
+            case UNCHARGED -> permits.put(event, counter(PERMITS_UNCHARGED));
+            case LEASE_LOST -> permits.put(event, counter(LEASES_LOST));
+            case PREPAID_EXPIRED -> permits.put(event, counter(PREPAID_STRANDED, "outcome", "expired"));
+            case PREPAID_LOST -> permits.put(event, counter(PREPAID_STRANDED, "outcome", "lost"));
+            case PREPAID_UNANSWERED -> permits.put(event, counter(PREPAID_STRANDED, "outcome", "unanswered"));
+            case SHADOW_ALLOWED -> times.put(event, counter(SHADOW_DECISIONS, "outcome", "allowed"));
+            case SHADOW_DENIED -> times.put(event, counter(SHADOW_DECISIONS, "outcome", "denied"));
+            case SHADOW_FAILED -> times.put(event, counter(SHADOW_FAILURES));
+            case STORE_FAILED -> times.put(event, counter(STORE_FAILURES));
+            case DEGRADED_OPEN -> times.put(event, counter(DEGRADED, "mode", "open"));
+            case DEGRADED_CLOSED -> times.put(event, counter(DEGRADED, "mode", "closed"));
+            case DEGRADED_LOCAL -> times.put(event, counter(DEGRADED, "mode", "local"));
+        }
+    }
+
+    private void gauge(RateLimitMeter meter, ToDoubleFunction<Gauges> value) {
         if (registry.find(meter.meterName()).tags(tags).gauge() == null) {
-            Gauge.builder(meter.meterName(), shown, value)
+            Gauge.builder(meter.meterName(), gauges, value)
                     .description(meter.description())
                     .baseUnit(meter == WAITERS ? null : "seconds")
                     .tags(tags)
@@ -148,22 +128,18 @@ public final class MicrometerRecorder implements RateLimitRecorder {
         }
     }
 
-    private static Counter counter(MeterRegistry registry, RateLimitMeter meter, Tags tags) {
+    private Counter counter(RateLimitMeter meter, String... tag) {
         return Counter.builder(meter.meterName())
                 .description(meter.description())
-                .tags(tags)
+                .tags(tags.and(tag))
                 .register(registry);
     }
 
-    private static Timer timer(MeterRegistry registry, RateLimitMeter meter, Tags tags) {
+    private Timer timer(RateLimitMeter meter, String... tag) {
         return Timer.builder(meter.meterName())
                 .description(meter.description())
-                .tags(tags)
+                .tags(tags.and(tag))
                 .register(registry);
-    }
-
-    private static String valueOf(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT);
     }
 
     @Override
@@ -177,91 +153,35 @@ public final class MicrometerRecorder implements RateLimitRecorder {
     }
 
     @Override
-    public void waitStarted() {
-        shown.waiters.increment();
+    public void queueChanged(int change) {
+        gauges.waiters.add(change);
     }
 
     @Override
-    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
-        shown.waiters.decrement();
+    public void waited(WaitOutcome outcome, long waitedNanos) {
         Objects.requireNonNull(waits.get(outcome), "outcome").record(waitedNanos, TimeUnit.NANOSECONDS);
     }
 
     @Override
-    public void refunded(long permits) {
-        permitsRefunded.increment((double) permits);
-    }
-
-    @Override
-    public void reserved(long permits) {
-        reserved.increment();
-    }
-
-    @Override
-    public void settled(long reserved, long actual) {
-        settled.increment();
-        permitsSettled.increment((double) actual);
-    }
-
-    @Override
-    public void uncharged(long permits) {
-        permitsUncharged.increment((double) permits);
-    }
-
-    @Override
-    public void refundLost(long permits) {
-        permitsLost.increment((double) permits);
-    }
-
-    @Override
-    public void chargeLost(long permits) {
-        permitsLost.increment((double) permits);
-    }
-
-    @Override
-    public void shadowDecided(boolean allowed, long permits) {
-        (allowed ? shadowAllowed : shadowDenied).increment();
-    }
-
-    @Override
-    public void shadowFailed() {
-        shadowFailures.increment();
-    }
-
-    @Override
-    public void leaseLost(long permits) {
-        leasesLost.increment((double) permits);
-    }
-
-    @Override
-    public void toldLate(long lateNanos) {
+    public void deliveredLate(long lateNanos) {
         lateness.record(lateNanos, TimeUnit.NANOSECONDS);
     }
 
     @Override
+    public void counted(Event event, long permits) {
+        Counter ofEvent = times.get(event);
+        if (ofEvent != null) {
+            ofEvent.increment();
+        }
+        Counter ofPermits = this.permits.get(event);
+        if (ofPermits != null) {
+            ofPermits.increment((double) permits);
+        }
+    }
+
+    @Override
     public void clockRead(long aheadNanos, long errorNanos) {
-        shown.clockAhead = aheadNanos / NANOS_PER_SECOND;
-        shown.clockError = errorNanos / NANOS_PER_SECOND;
-    }
-
-    @Override
-    public void leaseStranded(Stranding how, long permits) {
-        Objects.requireNonNull(stranded.get(how), "how").increment((double) permits);
-    }
-
-    @Override
-    public void grantAudited(long permits, long excess) {
-        auditedGranted.increment((double) (permits - excess));
-        auditedOver.increment((double) excess);
-    }
-
-    @Override
-    public void denialAudited(long permits, boolean wrong) {
-        (wrong ? auditedUnder : auditedDenied).increment((double) permits);
-    }
-
-    @Override
-    public void degraded(Degradation degradation) {
-        Objects.requireNonNull(degraded.get(degradation), "degradation").increment();
+        gauges.clockAhead = aheadNanos / NANOS_PER_SECOND;
+        gauges.clockError = errorNanos / NANOS_PER_SECOND;
     }
 }

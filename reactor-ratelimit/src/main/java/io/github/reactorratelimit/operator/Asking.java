@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
-import io.github.reactorratelimit.PermitRun;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Verdict;
@@ -24,6 +24,7 @@ import reactor.util.context.ContextView;
 final class Asking<T> {
 
     private final RateLimiter limiter;
+    private final DirectLimiter direct;
     private final Duration maxWait;
     private final boolean waits;
     private final String subscriberKey;
@@ -33,6 +34,7 @@ final class Asking<T> {
 
     private Asking(RateLimiter limiter, LimitSpec<T> spec, ContextView context) {
         this.limiter = limiter;
+        this.direct = DirectLimiter.of(limiter);
         this.maxWait = spec.effectiveMaxWait();
         this.waits = !maxWait.isZero();
         KeyRule<T> key = spec.keyRule();
@@ -87,21 +89,6 @@ final class Asking<T> {
         }
     }
 
-    /** Whether what is not there at once is waited for. */
-    boolean waits() {
-        return waits;
-    }
-
-    /** Whether all elements have one key and one cost. */
-    boolean isSameForAll() {
-        return elementKey == null && elementCost == null;
-    }
-
-    /** For elements that are all the same. */
-    PermitRun run() {
-        return limiter.run(subscriberKey, subscriberCost);
-    }
-
     String keyOf(T element) {
         return elementKey == null
                 ? subscriberKey
@@ -113,7 +100,7 @@ final class Asking<T> {
     }
 
     boolean tryAcquireNow(String key, long cost) {
-        return limiter.tryAcquireNow(key, cost);
+        return direct.tryAcquireNow(key, cost);
     }
 
     Verdict decideNow() {
@@ -122,10 +109,17 @@ final class Asking<T> {
 
     /** Denies only those who do not wait. */
     Verdict decideNow(String key, long cost) {
-        if (waits) {
-            return limiter.tryAcquireNow(key, cost) ? Verdict.TAKEN : Verdict.UNKNOWN;
-        }
-        return limiter.decideNow(key, cost);
+        return direct.decideNow(key, cost, waits);
+    }
+
+    /** Null if only {@link #acquireLease} can decide. */
+    @Nullable
+    Decision leaseNow() {
+        return direct.leaseNow(subscriberKey, subscriberCost, waits);
+    }
+
+    void releaseNow(Decision leased) {
+        direct.releaseNow(leased);
     }
 
     Mono<Decision> acquire() {

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimiter;
 import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -18,7 +19,7 @@ sealed interface Denial<T> {
      * @throws RateLimitExceededException if a denial ends the stream
      */
     default @Nullable T insteadOf(T element, Decision denied) {
-        throw new RateLimitExceededException(denied);
+        throw exceeded(denied);
     }
 
     /**
@@ -27,11 +28,32 @@ sealed interface Denial<T> {
      * @throws RateLimitExceededException if a denial is an error
      */
     default @Nullable Publisher<? extends T> insteadOfSource(Decision denied) {
-        throw new RateLimitExceededException(denied);
+        throw exceeded(denied);
     }
 
-    /** An error that carries the decision. */
-    record Fail<T>() implements Denial<T> {}
+    /** The error of a denial. */
+    default RateLimitExceededException exceeded(Decision denied) {
+        return new RateLimitExceededException(denied);
+    }
+
+    /** The same for this limiter. */
+    default Denial<T> of(RateLimiter limiter) {
+        return this;
+    }
+
+    /** An error that carries the decision, and the name of the limiter. */
+    record Fail<T>(@Nullable String limiter) implements Denial<T> {
+
+        @Override
+        public RateLimitExceededException exceeded(Decision denied) {
+            return new RateLimitExceededException(denied, limiter);
+        }
+
+        @Override
+        public Denial<T> of(RateLimiter denies) {
+            return new Fail<>(denies.name());
+        }
+    }
 
     /** Left out; whoever wants to know of elements is told before they are discarded. */
     record Drop<T>(@Nullable BiConsumer<? super T, ? super Decision> onDropped) implements Denial<T> {

@@ -1,49 +1,25 @@
 package io.github.reactorratelimit.operator;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
-import reactor.core.CorePublisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxOperator;
 
-/** The subscription costs permits: the source is not subscribed before it is allowed. */
-final class FluxGate<T> extends FluxOperator<T, T> implements GateSubscriber.Gate<T> {
+/** A Flux behind a {@link Gate}. */
+final class FluxGate<T> extends FluxOperator<T, T> {
 
-    private final Asking.Source<T> askings;
-    private final Denial<T> denial;
-    private final boolean leased;
+    private final Gate<T> gate;
 
-    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec) {
+    /** @param account how the subscription is charged when it ends; null if its cost is known before */
+    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable Account<T> account) {
         super(source);
-        this.askings = new Asking.Source<>(limiter, spec);
-        this.denial = spec.denial();
-        this.leased = limiter.policy() instanceof ConcurrencyLimit;
+        this.gate = new Gate<>(source, limiter, spec, account);
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        Asking<T> asking = askings.orFail(actual);
-        if (asking != null) {
-            GateSubscriber.enter(this, asking, leased, actual);
-        }
-    }
-
-    @Override
-    public Denial<T> denial() {
-        return denial;
-    }
-
-    @Override
-    public CorePublisher<? extends T> source() {
-        return source;
-    }
-
-    @Override
-    public CorePublisher<? extends T> standIn(Publisher<? extends T> fallback) {
-        return Flux.from(fallback);
+        gate.enter(actual);
     }
 
     @Override

@@ -1,109 +1,93 @@
 package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.Verdict;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CorePublisher;
 import reactor.core.CoreSubscriber;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Stands between a subscriber and a source that is not subscribed before it is allowed. Remembers what
- * the subscriber requests meanwhile. A lease is released before the end of the source is passed on, so
- * that whoever starts over finds the permits there.
+ * Stands between a subscriber and a source that is not subscribed before it is allowed, and remembers what the
+ * subscriber requests meanwhile. A grant ends before the end of the source is passed on, so that a subscriber that
+ * starts over finds the permits there; no signal waits for the store.
  */
 final class GateSubscriber<T> extends Operators.DeferredSubscription implements CoreSubscriber<T> {
+
+    @SuppressWarnings("rawtypes")
+    private static final AtomicReferenceFieldUpdater<GateSubscriber, State> STATE =
+            AtomicReferenceFieldUpdater.newUpdater(GateSubscriber.class, State.class, "state");
 
     private enum State {
         /** Permit pending. Whoever leaves this state decides whether the source is subscribed. */
         WAITING,
-        /** Answered: the source, what stands in for it, or the denial signals downstream. */
+        /** Answered: the source, its fallback, or the denial signals downstream. */
         OPEN,
-        /** Downstream left. */
+        /** Downstream cancelled. */
         CANCELLED
     }
 
     private final CoreSubscriber<? super T> actual;
-    private final Gate<T> gate;
+    private final GatedSource<T> gate;
     private final Asking<T> asking;
-    private final Question<?> question;
-    private final AtomicReference<State> state = new AtomicReference<>(State.WAITING);
 
-    /** Set before OPEN is entered; whoever takes it out releases it. */
-    private final AtomicReference<@Nullable Lease> lease = new AtomicReference<>();
+    /** Null if the permits were granted immediately. */
+    private final @Nullable Question<?> question;
+
+    private volatile State state;
+
+    /** Set before OPEN is entered; null for permits that are spent for good, and for a fallback. */
+    private volatile @Nullable Grant<T> grant;
 
     private boolean done;
 
-    private GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, Asking<T> asking, boolean leased) {
+    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Asking<T> asking) {
         this.actual = actual;
         this.gate = gate;
         this.asking = asking;
-        this.question = leased
-                ? new Question<>(asking.acquireLease(), Turn.of(actual, this::granted, this::failed))
+        this.state = State.WAITING;
+        this.question = question();
+    }
+
+    /** For permits of a concurrency limit that were granted immediately. */
+    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Asking<T> asking, Decision leased) {
+        this.actual = actual;
+        this.gate = gate;
+        this.asking = asking;
+        this.state = State.OPEN;
+        this.question = null;
+        this.grant = new Grant.Immediate<>(asking, leased);
+    }
+
+    private Question<?> question() {
+        Account<T> account = gate.account();
+        if (account != null) {
+            return new Question<>(
+                    asking.reserve(),
+                    Turn.of(
+                            actual,
+                            reservation -> granted(new ReservedGrant<>(reservation, account, gate.single())),
+                            this::failed));
+        }
+        return gate.leased()
+                ? new Question<>(
+                        asking.acquireLease(),
+                        Turn.of(actual, lease -> granted(new Grant.Leased<>(lease)), this::failed))
                 : new Question<>(asking.acquire(), Turn.of(actual, this::answered, this::failed));
     }
 
-    /** What the gate of a Flux and that of a Mono know. */
-    interface Gate<T> {
-
-        Denial<T> denial();
-
-        CorePublisher<? extends T> source();
-
-        CorePublisher<? extends T> standIn(Publisher<? extends T> fallback);
-    }
-
-    /** Subscribes to the source once that is allowed; directly, without standing in between, if it is at once. */
-    static <T> void enter(Gate<T> gate, Asking<T> asking, boolean leased, CoreSubscriber<? super T> actual) {
-        Verdict verdict;
-        GateSubscriber<T> waiting = null;
-        try {
-            verdict = leased ? Verdict.UNKNOWN : asking.decideNow();
-            if (verdict == Verdict.UNKNOWN) {
-                waiting = new GateSubscriber<>(actual, gate, asking, leased);
-            }
-        } catch (Throwable refused) {
-            Operators.error(actual, Operators.onOperatorError(refused, actual.currentContext()));
-            return;
-        }
-        if (verdict == Verdict.TAKEN) {
-            gate.source().subscribe(actual);
-        } else if (waiting != null) {
-            actual.onSubscribe(waiting);
-            waiting.question.ask();
-        } else if (verdict instanceof Decision denied) {
-            turnAway(gate, actual, denied);
-        }
-    }
-
-    /** Denied at once: nothing has to stand in between. */
-    private static <T> void turnAway(Gate<T> gate, CoreSubscriber<? super T> actual, Decision decision) {
-        Denial<T> denial = gate.denial();
-        CorePublisher<? extends T> other;
-        try {
-            // Not thrown: an exception that is only passed on costs less.
-            if (denial instanceof Denial.Fail) {
-                Throwable exceeded = new RateLimitExceededException(decision);
-                Operators.error(actual, Operators.onOperatorError(exceeded, actual.currentContext()));
-                return;
-            }
-            Publisher<? extends T> instead = denial.insteadOfSource(decision);
-            other = instead == null ? null : gate.standIn(instead);
-        } catch (Throwable failure) {
-            Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
-            return;
-        }
-        if (other == null) {
-            Operators.complete(actual);
-        } else {
-            other.subscribe(actual);
+    /** Requests the permits, unless they are granted, and subscribes to the source when they are. */
+    void enter() {
+        actual.onSubscribe(this);
+        if (question != null) {
+            question.ask();
+        } else if (state == State.OPEN) {
+            subscribeTo(gate.source());
         }
     }
 
@@ -117,12 +101,12 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
         }
     }
 
-    private void granted(Lease granted) {
-        lease.set(granted);
+    private void granted(Grant<T> granted) {
+        grant = granted;
         if (open()) {
             subscribeTo(gate.source());
         } else {
-            release();
+            granted.refund();
         }
     }
 
@@ -140,9 +124,9 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     private boolean denied(Decision decision) {
         boolean waited = open();
         if (waited) {
-            Publisher<? extends T> other;
+            CorePublisher<? extends T> other;
             try {
-                other = gate.denial().insteadOfSource(decision);
+                other = gate.insteadOfSource(decision);
             } catch (Throwable failure) {
                 onError(Operators.onOperatorError(failure, currentContext()));
                 return true;
@@ -150,30 +134,28 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             if (other == null) {
                 onComplete();
             } else {
-                subscribeTo(gate.standIn(other));
+                subscribeTo(other);
             }
         }
         return waited;
     }
 
     private boolean open() {
-        return state.compareAndSet(State.WAITING, State.OPEN);
+        return STATE.compareAndSet(this, State.WAITING, State.OPEN);
     }
 
     private void subscribeTo(CorePublisher<? extends T> source) {
         try {
             source.subscribe(this);
         } catch (Throwable failure) {
-            release();
+            end(Outcome.Kind.FAILED, failure);
             Operators.reportThrowInSubscribe(this, failure);
         }
     }
 
-    private void release() {
-        Lease held = lease.getAndSet(null);
-        if (held != null) {
-            held.release().subscribe();
-        }
+    private @Nullable Throwable end(Outcome.Kind kind, @Nullable Throwable error) {
+        Grant<T> held = grant;
+        return held == null ? null : held.end(kind, null, error);
     }
 
     @Override
@@ -185,12 +167,18 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
 
     @Override
     public void cancel() {
-        State left = state.getAndSet(State.CANCELLED);
-        if (left == State.WAITING) {
+        State left = STATE.getAndSet(this, State.CANCELLED);
+        if (left == State.WAITING && question != null) {
             question.turn().cancel();
         }
         super.cancel();
-        release();
+        if (left == State.OPEN) {
+            Throwable failure = end(Outcome.Kind.CANCELLED, null);
+            if (failure != null) {
+                Exceptions.throwIfFatal(failure);
+                Operators.onErrorDropped(failure, currentContext());
+            }
+        }
     }
 
     @Override
@@ -202,9 +190,37 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     public void onNext(T element) {
         if (done) {
             Operators.onNextDropped(element, currentContext());
-        } else {
+            return;
+        }
+        Grant<T> held = grant;
+        if (held == null || count(held, element)) {
             actual.onNext(element);
         }
+    }
+
+    /** False if the element is not passed on: the subscriber has cancelled, or a function failed. */
+    private boolean count(Grant<T> held, T element) {
+        boolean counted;
+        Throwable failure = null;
+        try {
+            counted = held.count(element);
+            if (counted && held.endsWithValue()) {
+                failure = held.end(Outcome.Kind.COMPLETED, element, null);
+            }
+        } catch (Throwable thrown) {
+            counted = false;
+            failure = thrown;
+        }
+        if (failure != null) {
+            super.cancel();
+            Operators.onDiscard(element, currentContext());
+            onError(Operators.onOperatorError(null, failure, element, currentContext()));
+            return false;
+        }
+        if (!counted) {
+            Operators.onDiscard(element, currentContext());
+        }
+        return counted;
     }
 
     @Override
@@ -214,16 +230,24 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             return;
         }
         done = true;
-        release();
+        Throwable another = end(Outcome.Kind.FAILED, failure);
+        if (another != null && another != failure) {
+            failure.addSuppressed(another);
+        }
         actual.onError(failure);
     }
 
     @Override
     public void onComplete() {
-        if (!done) {
-            done = true;
-            release();
+        if (done) {
+            return;
+        }
+        done = true;
+        Throwable failure = end(Outcome.Kind.COMPLETED, null);
+        if (failure == null) {
             actual.onComplete();
+        } else {
+            actual.onError(Operators.onOperatorError(failure, currentContext()));
         }
     }
 

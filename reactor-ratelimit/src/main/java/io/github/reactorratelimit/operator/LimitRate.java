@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.operator;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -42,15 +41,11 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
                         "unordered(n) is for a Flux: a Mono has no other element that could overtake; leave it out");
             }
             checkGate("a Mono");
-            return account == null
-                    ? new MonoGate<>(mono, limiter, spec)
-                    : new MonoSettle<>(mono, limiter, spec, account);
+            return new MonoGate<>(mono, limiter, spec, account);
         }
         Flux<T> flux = Flux.from(source);
         if (spec.isPerSubscription()) {
-            return account == null
-                    ? new FluxGate<>(flux, limiter, spec)
-                    : new FluxSettle<>(flux, limiter, spec, account);
+            return new FluxGate<>(flux, limiter, spec, account);
         }
         if (account != null) {
             throw new IllegalArgumentException(
@@ -58,9 +53,7 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
                             + " charge the work on each element with flatMap(x -> work(x).transform(limitRate(limiter, ...)))");
         }
         checkElements();
-        return spec.maxHeld().isPresent()
-                ? new FluxLimitUnordered<>(flux, limiter, spec, spec.maxHeld().getAsInt())
-                : new FluxLimitOrdered<>(flux, limiter, spec);
+        return new FluxLimitElements<>(flux, limiter, spec);
     }
 
     static void checkSettles(RateLimiter limiter) {
@@ -102,7 +95,7 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
     }
 
     private void checkElements() {
-        if (limiter.policy() instanceof ConcurrencyLimit) {
+        if (limiter.policy().needsRelease()) {
             throw new IllegalArgumentException("a ConcurrencyLimit cannot limit elements, which have no end that would"
                     + " give the permit back: use perSubscription(), or limit the work on each element with"
                     + " flatMap(x -> work(x).transform(limitRate(limiter)))");

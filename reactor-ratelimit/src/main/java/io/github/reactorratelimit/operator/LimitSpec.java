@@ -64,7 +64,7 @@ public final class LimitSpec<T> {
                 new KeyRule.Constant<>(DEFAULT_KEY),
                 new CostRule.Constant<>(1),
                 null,
-                new Denial.Fail<>(),
+                new Denial.Fail<>(null),
                 OptionalInt.empty(),
                 false,
                 OutcomeRule.none());
@@ -123,7 +123,7 @@ public final class LimitSpec<T> {
 
     /** Never waits; a denial is a {@link RateLimitExceededException}. */
     public LimitSpec<T> reject() {
-        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(), maxHeld, perSubscription, outcome);
+        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(null), maxHeld, perSubscription, outcome);
     }
 
     /**

@@ -5,10 +5,8 @@ import io.github.reactorratelimit.Verdict;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
-import reactor.core.Fuseable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
@@ -18,8 +16,6 @@ import reactor.core.publisher.Operators;
  * <p>Upstream is asked for one element at a time, and only while downstream wants one: while there is
  * demand, exactly one element is asked for, held or being emitted. An element whose permits are there
  * passes on the thread it came on, with no atomic operation on the state and no allocation.
- *
- * <p>If the source can be polled instead, {@link PolledElements} does that, and nothing is sent here.
  */
 final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
@@ -53,9 +49,6 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
     /** Written before HOLDING is entered; from then on it belongs to whoever leaves it. */
     private @Nullable T held;
 
-    /** Polled by whoever requests or brings an answer: no code of the user's may run there that expects one thread. */
-    private static final int POLLED = Fuseable.SYNC | Fuseable.THREAD_BARRIER;
-
     /** The turn of the held element; written before HOLDING is entered. */
     private @Nullable Turn<Decision> turn;
 
@@ -64,15 +57,6 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
     OrderedSubscriber(CoreSubscriber<? super T> actual, Asking<T> asking, Denial<T> denial) {
         super(actual, asking, denial);
-    }
-
-    @Override
-    @SuppressWarnings("unchecked")
-    Subscription subscriptionOver(Subscription s) {
-        if (s instanceof Fuseable.QueueSubscription<?> queue && queue.requestFusion(POLLED) == Fuseable.SYNC) {
-            return new PolledElements<>(actual, asking, denial, (Fuseable.QueueSubscription<T>) queue);
-        }
-        return this;
     }
 
     @Override

@@ -53,10 +53,12 @@ public final class RateLimitOperators {
      * of whatever this is applied to. Each element waits for its turn.
      *
      * <p>Refused on a Mono: a method that builds one per call would make a limiter per call, and limit
-     * nothing. Share a limiter instead, with {@link #limitRate(RateLimiter)}.
+     * nothing. Share a limiter instead, with {@link #limitRate(RateLimiter)}. The same happens to a Flux that
+     * is built per request; a call site that makes 100 limiters within a minute is logged once, as a warning.
      */
     public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimitPolicy policy) {
         UnaryOperator<Publisher<T>> operator = limitRate(RateLimiter.of(policy));
+        LimiterPerCall.made(RateLimitOperators.class);
         return source -> {
             if (source instanceof Mono) {
                 throw new IllegalArgumentException(
@@ -111,7 +113,7 @@ public final class RateLimitOperators {
                 Objects.requireNonNull(chosen, "what spec returned").admission();
         Account<T> account = chosen.account();
         return source -> source instanceof Mono<T> mono
-                ? new MonoSettle<>(mono, limiter, admission, account)
-                : new FluxSettle<>(Flux.from(source), limiter, admission, account);
+                ? new MonoGate<>(mono, limiter, admission, account)
+                : new FluxGate<>(Flux.from(source), limiter, admission, account);
     }
 }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,13 +18,18 @@ import reactor.core.publisher.Mono;
  * @param <A> what is asked
  * @param <B> what is answered
  */
-final class AskPipe<A, B> extends SerialWorker {
+final class AskPipe<A, B> extends DrainLoop {
 
     /** What a pipe leads to. */
     interface Outlet<A, B> {
 
         /** Asks that may share a call. */
         int maxAsks();
+
+        /** As how many it counts. */
+        default int weight(A ask) {
+            return 1;
+        }
 
         /** One answer for each ask, in their order, or one error for all. */
         Mono<List<B>> call(String key, List<A> asks);
@@ -57,7 +62,7 @@ final class AskPipe<A, B> extends SerialWorker {
     /** Asks that were added and are not sent, at least. */
     private final AtomicInteger unsent = new AtomicInteger();
 
-    private final Runnable poking = this::poke;
+    private final Runnable poking = this::signal;
 
     /** The thread that brought what came last: the connection's. */
     private volatile @Nullable Thread cameOn;
@@ -81,7 +86,7 @@ final class AskPipe<A, B> extends SerialWorker {
         Pending<A, B> pending = new Pending<>(ask, reply);
         unsent.incrementAndGet();
         asked.offer(pending);
-        return poke() || !asked.remove(pending);
+        return signal() || !asked.remove(pending);
     }
 
     /** Whether something was added and is not sent. */
@@ -90,7 +95,7 @@ final class AskPipe<A, B> extends SerialWorker {
     }
 
     @Override
-    protected void work() {
+    protected void drain() {
         for (Pending<A, B> pending = asked.poll(); pending != null; pending = asked.poll()) {
             next.add(pending);
         }
@@ -126,19 +131,22 @@ final class AskPipe<A, B> extends SerialWorker {
     private void send() {
         List<Pending<A, B>> batch = new ArrayList<>();
         List<A> asks = new ArrayList<>();
+        int room = outlet.maxAsks();
         while (!next.isEmpty()
-                && batch.size() < outlet.maxAsks()
-                && (asks.isEmpty()
-                        || outlet.mayTravelWith(
-                                asks.get(asks.size() - 1), next.getFirst().ask()))) {
+                && (asks.isEmpty() || mayFollow(asks, next.getFirst().ask(), room))) {
             Pending<A, B> pending = next.removeFirst();
             batch.add(pending);
             asks.add(pending.ask());
+            room -= outlet.weight(pending.ask());
         }
         underWay = batch;
         Mono.defer(() -> outlet.call(key, asks))
                 .subscribe(answers -> came(new Outcome<>(answers, null)), e -> came(new Outcome<>(List.of(), e)));
         unsent.addAndGet(-batch.size());
+    }
+
+    private boolean mayFollow(List<A> asks, A ask, int room) {
+        return outlet.weight(ask) <= room && outlet.mayTravelWith(asks.get(asks.size() - 1), ask);
     }
 
     /** What was not sent yet need not wait for its own deadline to learn that Redis is away. */
@@ -152,7 +160,7 @@ final class AskPipe<A, B> extends SerialWorker {
     private void came(Outcome<B> what) {
         cameOn = Thread.currentThread();
         outcome = what;
-        poke();
+        signal();
     }
 
     private static <A, B> void settle(List<Pending<A, B>> answered, Outcome<B> came) {

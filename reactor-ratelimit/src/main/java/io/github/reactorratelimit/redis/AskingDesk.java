@@ -3,13 +3,13 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.waiting.Pauses;
-import io.github.reactorratelimit.waiting.RemoteDesk;
+import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.RetryingKey;
 import java.util.concurrent.TimeUnit;
 import reactor.core.publisher.Mono;
 
 /** One key under a policy without slots, as its line sees it: the first in line asks, and asks again. */
-final class AskingDesk implements RemoteDesk {
+final class AskingDesk implements RetryingKey {
 
     private final RedisState state;
     private final String key;
@@ -33,6 +33,11 @@ final class AskingDesk implements RemoteDesk {
     }
 
     @Override
+    public long queueCapacity() {
+        return state.calls().ruled(policy).queueCapacity();
+    }
+
+    @Override
     public Mono<Decision> ask(long permits) {
         Decision leased = state.shortcuts().spend(key, policy, permits);
         return leased == null ? take(Ask.take(permits)) : Mono.just(leased);
@@ -53,11 +58,11 @@ final class AskingDesk implements RemoteDesk {
 
     @Override
     public void refund(Debit debit) {
-        state.giveBack(debit).subscribe();
+        state.giveBack(debit).subscribe(done -> {}, counted -> {});
     }
 
     @Override
     public Decision deny(long permits, long retryAfterNanos) {
-        return state.calls().denyUnasked(key, policy, permits, retryAfterNanos);
+        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
     }
 }

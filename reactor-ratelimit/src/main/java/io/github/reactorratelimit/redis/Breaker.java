@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.RateLimitException;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
@@ -26,10 +27,12 @@ final class Breaker {
     private static final AtomicReferenceFieldUpdater<Breaker, State> STATE =
             AtomicReferenceFieldUpdater.newUpdater(Breaker.class, State.class, "state");
 
+    private final FailureLog log;
     private final long pauseNanos;
     private volatile State state = FINE;
 
-    Breaker(long pauseNanos) {
+    Breaker(FailureLog log, long pauseNanos) {
+        this.log = log;
         this.pauseNanos = pauseNanos;
     }
 
@@ -47,22 +50,40 @@ final class Breaker {
         return state.kind() != Kind.CLOSED;
     }
 
-    /** Nanoseconds until the next probe may be sent. */
+    /** Nanoseconds until the next probe may be sent; a whole pause if one may be sent now, because its answer has yet to come. */
     long pauseLeft(long now) {
-        return Math.max(1, state.until() - now);
+        State seen = state;
+        long left = seen.until() - now;
+        return seen.kind() == Kind.CLOSED || left <= 0 ? pauseNanos : left;
     }
 
+    /** Redis answered. */
     void succeeded() {
-        if (!state.equals(FINE)) {
-            state = FINE;
+        if (!state.equals(FINE) && STATE.getAndSet(this, FINE).kind() != Kind.CLOSED) {
+            log.availableAgain();
         }
     }
 
-    void failed(long now) {
-        STATE.updateAndGet(this, seen -> {
+    /** A call ended with an error. An error that Redis replied ends an outage too, since Redis answered. */
+    void failed(Throwable error, long now) {
+        if (error instanceof RedisUnavailableException unavailable) {
+            unanswered(unavailable, now);
+        } else if (error instanceof RateLimitException replied) {
+            succeeded();
+            log.failed(replied);
+        } else if (error instanceof NewerEpochException) {
+            succeeded();
+        }
+    }
+
+    private void unanswered(RedisUnavailableException error, long now) {
+        State before = STATE.getAndUpdate(this, seen -> {
             int failures = Math.min(seen.failures() + 1, FAILURES_IN_A_ROW);
             boolean opens = seen.kind() != Kind.CLOSED || failures >= FAILURES_IN_A_ROW;
             return opens ? new State(Kind.OPEN, failures, now + pauseNanos) : new State(Kind.CLOSED, failures, 0);
         });
+        if (before.kind() == Kind.CLOSED && before.failures() + 1 >= FAILURES_IN_A_ROW) {
+            log.unavailable(error);
+        }
     }
 }

@@ -32,6 +32,9 @@ interface Carrier {
     /** One answer, never an error. */
     Mono<SelfTest> selfTest(String prefix);
 
+    /** A call missed its deadline: replaces connections that are dead, and delays nobody. */
+    void check();
+
     Carrier withoutSelfTest();
 
     Carrier withSignals(StatefulRedisPubSubConnection<String, String> pubSub);

@@ -19,7 +19,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
     private final ScriptCaller caller;
     private final RedisKeys keys;
     private final int maxAsks;
-    private final Breaker breaker = new Breaker(RedisCalls.PROBE_EVERY.toNanos());
+    private final Breaker breaker;
     private final AskPipes<ConcurrencyAsk, ConcurrencyReply.Answer> pipes = new AskPipes<>(this);
 
     ConcurrencyCalls(LimiterSettings settings, ScriptCaller caller, RedisKeys keys, StoreOptions options) {
@@ -27,6 +27,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
         this.caller = caller;
         this.keys = keys;
         this.maxAsks = options.coalescing() ? ScriptArguments.MAX_ASKS : 1;
+        this.breaker = new Breaker(new FailureLog(settings, options), RedisCalls.PROBE_EVERY.toNanos());
     }
 
     Breaker breaker() {
@@ -65,7 +66,7 @@ final class ConcurrencyCalls implements AskPipe.Outlet<ConcurrencyAsk, Concurren
         return caller.call(
                         RedisScript.ofConcurrency(), keys.of(key, PART_NAMES), ConcurrencyAsk.arguments(subject, asks))
                 .map(reply -> ConcurrencyReply.parse(reply, asks.size()).answers())
-                .doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
+                .doOnError(error -> breaker.failed(error, now()))
                 .doOnNext(answered -> breaker.succeeded());
     }
 }

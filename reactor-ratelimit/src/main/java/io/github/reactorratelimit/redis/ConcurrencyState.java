@@ -7,12 +7,14 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
-import io.github.reactorratelimit.waiting.Pauses;
-import io.github.reactorratelimit.waiting.RemoteDesk;
-import io.github.reactorratelimit.waiting.RemoteLines;
+import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.RetryingKey;
+import io.github.reactorratelimit.queue.RetryingQueues;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** The keys of a limiter with a {@link ConcurrencyLimit} in Redis, and those who wait for them in this process. */
@@ -22,7 +24,7 @@ final class ConcurrencyState implements LimiterState {
     private final ConcurrencyLimit limit;
     private final Leases leases;
     private final Signals signals;
-    private final RemoteLines lines;
+    private final RetryingQueues lines;
     private final Pauses pauses = new Pauses();
 
     private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases, Signals signals) {
@@ -30,14 +32,15 @@ final class ConcurrencyState implements LimiterState {
         this.limit = limit;
         this.leases = leases;
         this.signals = signals;
-        this.lines = new RemoteLines(settings);
+        this.lines = new RetryingQueues(settings);
         signals.listen(new Ear());
     }
 
     static ConcurrencyState open(
             LimiterSettings settings, StoreOptions options, ConcurrencyCalls calls, Signals signals) {
         ConcurrencyLimit limit = (ConcurrencyLimit) settings.policy();
-        if (options.failureMode() instanceof FailureMode.Local local && !(local.policy() instanceof ConcurrencyLimit)) {
+        if (options.failureMode() instanceof FailureMode.Local local
+                && !local.policy().needsRelease()) {
             throw new IllegalArgumentException("share of a ConcurrencyLimit must be one too, was " + local.policy());
         }
         Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), null);
@@ -54,15 +57,15 @@ final class ConcurrencyState implements LimiterState {
 
     /** Only Redis knows. */
     @Override
-    public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
         return false;
     }
 
     /** Who leaves before the answer comes gives back what it took. */
     @Override
-    public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+    public Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits) {
         Mono<Decision> asked = unlessClosed(
-                policy, () -> mustWait(key) ? denyInLine(key, permits) : leases.take(this, key, permits, false));
+                override, () -> mustWait(key) ? denyInLine(key, permits) : leases.take(this, key, permits, false));
         return MonoOnce.uncancelled(asked, settings.callbacks(), this::giveBackUnused);
     }
 
@@ -71,8 +74,8 @@ final class ConcurrencyState implements LimiterState {
     }
 
     @Override
-    public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
-        return answering(policy, () -> mustWait(key) ? denyInLine(key, permits) : leases.look(key, permits));
+    public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
+        return answering(override, () -> mustWait(key) ? denyInLine(key, permits) : leases.look(key, permits));
     }
 
     private boolean mustWait(String key) {
@@ -98,36 +101,36 @@ final class ConcurrencyState implements LimiterState {
     }
 
     @Override
-    public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+    public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.defer(() -> {
-            refuseOther(policy);
+            refuseOther(override);
             return lines.await(key, new KeyDesk(key), permits, maxWaitNanos);
         });
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
-    private <T> Mono<T> answering(RateLimitPolicy policy, Supplier<Mono<T>> answer) {
-        return unlessClosed(policy, answer).publishOn(settings.callbacks());
+    private <T> Mono<T> answering(@Nullable RateLimitPolicy override, Supplier<Mono<T>> answer) {
+        return unlessClosed(override, answer).publishOn(settings.callbacks());
     }
 
-    private <T> Mono<T> unlessClosed(RateLimitPolicy policy, Supplier<Mono<T>> answer) {
+    private <T> Mono<T> unlessClosed(@Nullable RateLimitPolicy override, Supplier<Mono<T>> answer) {
         return Mono.defer(() -> {
-            refuseOther(policy);
+            refuseOther(override);
             return lines.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get();
         });
     }
 
-    private void refuseOther(RateLimitPolicy policy) {
-        if (!policy.equals(limit)) {
+    private void refuseOther(@Nullable RateLimitPolicy override) {
+        if (override != null && !override.equals(limit)) {
             throw new IllegalStateException("limiter '" + settings.name() + "' has " + limit
-                    + " and in Redis every key of it: use another limiter for " + policy);
+                    + " and in Redis every key of it: use another limiter for " + override);
         }
     }
 
     @Override
-    public Mono<Void> reset(String key, RateLimitPolicy policy) {
+    public Mono<Void> reset(String key, @Nullable RateLimitPolicy override) {
         return answering(
-                policy,
+                override,
                 () -> leases.reset(key).doOnSuccess(done -> {
                     pauses.end(key);
                     lines.askAgain(key);
@@ -145,35 +148,33 @@ final class ConcurrencyState implements LimiterState {
 
     /** Holds for this process. */
     @Override
-    public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
-        return pausing(key, policy, duration, pauses::pause);
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
+        return pausing(key, override, duration, pauses::pause);
     }
 
     /** Holds for this process. */
     @Override
-    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
-        return pausing(key, policy, duration, pauses::pauseAtLeast);
+    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
+        return pausing(key, override, duration, pauses::pauseAtLeast);
     }
 
     private interface Pausing {
         void pause(String key, long now, long until);
     }
 
-    private Mono<Void> pausing(String key, RateLimitPolicy policy, Duration duration, Pausing how) {
+    private Mono<Void> pausing(String key, @Nullable RateLimitPolicy override, Duration duration, Pausing how) {
         return answering(
-                policy,
+                override,
                 () -> Mono.<Void>fromRunnable(() -> {
                     long now = now();
-                    long longest = Long.MAX_VALUE - Math.max(now, 0);
-                    boolean fits = duration.compareTo(Duration.ofNanos(longest)) < 0;
-                    how.pause(key, now, fits ? now + duration.toNanos() : Long.MAX_VALUE);
+                    how.pause(key, now, Saturated.plus(now, duration));
                     lines.askAgain(key);
                 }));
     }
 
-    /** There is nothing to carry: every key has the same policy. */
+    /** Every key has the same policy. */
     @Override
-    public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
+    public Mono<Void> migrate(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to) {
         return answering(to, Mono::empty);
     }
 
@@ -205,7 +206,7 @@ final class ConcurrencyState implements LimiterState {
     }
 
     /** One key, as the lines see it. */
-    private final class KeyDesk implements RemoteDesk {
+    private final class KeyDesk implements RetryingKey {
 
         private final String key;
 
@@ -230,7 +231,7 @@ final class ConcurrencyState implements LimiterState {
 
         @Override
         public void refund(Debit debit) {
-            giveBack(debit).subscribe();
+            giveBack(debit).subscribe(done -> {}, counted -> {});
         }
 
         @Override

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.LettuceVersion;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
@@ -27,6 +28,22 @@ final class ConnectionAdvice {
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
     private ConnectionAdvice() {}
+
+    /**
+     * Before 7.0 a connection does not tell its codec, and every decision would fail.
+     *
+     * @throws IllegalStateException if Lettuce on the class path is older
+     */
+    static void requireVersion() {
+        try {
+            StatefulConnection.class.getMethod("getCodec");
+        } catch (NoSuchMethodException old) {
+            throw new IllegalStateException(
+                    "RedisStore needs Lettuce 7.0 or later (io.lettuce:lettuce-core); the version on the class path is "
+                            + LettuceVersion.getVersion(),
+                    old);
+        }
+    }
 
     /** One line for a connection, however many stores it has; none if there is nothing to say. */
     static void log(StatefulConnection<?, ?> connection) {

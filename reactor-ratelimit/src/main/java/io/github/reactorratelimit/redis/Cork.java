@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class Cork {
 
     private final Deliveries owner;
-    private final AtomicReference<@Nullable SerialWorker> held = new AtomicReference<>();
+    private final AtomicReference<@Nullable DrainLoop> held = new AtomicReference<>();
 
     Cork(Deliveries owner) {
         this.owner = owner;
@@ -25,7 +25,7 @@ final class Cork {
     }
 
     /** Whether the pipe is poked later; one pipe at a time is. */
-    boolean holds(SerialWorker pipe) {
+    boolean holds(DrainLoop pipe) {
         return held.get() == pipe || held.compareAndSet(null, pipe);
     }
 
@@ -34,9 +34,9 @@ final class Cork {
     }
 
     void pull() {
-        SerialWorker pipe = held.get() == null ? null : held.getAndSet(null);
+        DrainLoop pipe = held.get() == null ? null : held.getAndSet(null);
         if (pipe != null) {
-            pipe.poke();
+            pipe.signal();
         }
     }
 }

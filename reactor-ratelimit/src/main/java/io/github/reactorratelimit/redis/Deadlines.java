@@ -31,6 +31,7 @@ final class Deadlines {
 
     private final Scheduler clock;
     private final Duration deadline;
+    private final Runnable missed;
     private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean watching = new AtomicBoolean();
 
@@ -38,8 +39,14 @@ final class Deadlines {
     private final AtomicLong begun = new AtomicLong();
 
     Deadlines(Scheduler clock, Duration deadline) {
+        this(clock, deadline, () -> {});
+    }
+
+    /** @param missed runs after calls were ended */
+    Deadlines(Scheduler clock, Duration deadline, Runnable missed) {
         this.clock = clock;
         this.deadline = deadline;
+        this.missed = missed;
     }
 
     <T> Mono<T> within(Mono<T> call) {
@@ -90,15 +97,20 @@ final class Deadlines {
     private void look() {
         watching.set(false);
         long now = now();
+        boolean isMissed = false;
         Call first = calls.peek();
         while (first != null && (first.reply.isOver() || first.endsAtNanos <= now)) {
             if (calls.remove(first)) {
+                isMissed |= !first.reply.isOver();
                 first.reply.fail(RedisUnavailableException.unanswered("no answer from Redis within " + deadline, null));
             }
             first = calls.peek();
         }
         if (first != null) {
             watch(first.endsAtNanos - now);
+        }
+        if (isMissed) {
+            missed.run();
         }
     }
 }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -257,7 +257,7 @@ final class Deliveries {
     }
 
     /** Whether this thread is bringing answers just now, and pokes the pipe when a run of them is out, or the watch does. */
-    boolean pokesLater(SerialWorker pipe) {
+    boolean pokesLater(DrainLoop pipe) {
         Cork cork = CORK.get();
         if (cork == null || !cork.isOf(this)) {
             return false;

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
@@ -143,7 +142,7 @@ final class DenialCache {
             return;
         }
         Duration retryAfter = decided.retryAfter().orElse(null);
-        if (retryAfter == null || policy instanceof ConcurrencyLimit) {
+        if (retryAfter == null || policy.needsRelease()) {
             return;
         }
         long waitNanos = retryAfter.toNanos();

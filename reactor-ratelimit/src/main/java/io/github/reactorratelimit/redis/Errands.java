@@ -1,13 +1,13 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Mono;
 
 /** Calls that nobody waits for, a few at a time, so that many of them do not hold up those that somebody waits for. */
-final class Errands extends SerialWorker {
+final class Errands extends DrainLoop {
 
     private final int atATime;
     private final Queue<Mono<Void>> waiting = new ConcurrentLinkedQueue<>();
@@ -20,11 +20,11 @@ final class Errands extends SerialWorker {
     /** Runs it soon; what it fails with is its own affair. */
     void add(Mono<Void> errand) {
         waiting.offer(errand);
-        poke();
+        signal();
     }
 
     @Override
-    protected void work() {
+    protected void drain() {
         while (underWay.get() < atATime) {
             Mono<Void> next = waiting.poll();
             if (next == null) {
@@ -37,6 +37,6 @@ final class Errands extends SerialWorker {
 
     private void ended() {
         underWay.decrementAndGet();
-        poke();
+        signal();
     }
 }

@@ -20,7 +20,7 @@ final class JointCall {
 
         static Part of(Take take) {
             RedisState state = (RedisState) take.state();
-            return new Part(state, take, state.calls().ruling(take.policy()));
+            return new Part(state, take, state.calls().ruling(state.named(take.override())));
         }
 
         List<String> keyNames(boolean reserves) {
@@ -80,7 +80,9 @@ final class JointCall {
         List<Consumer<Decision>> learning = parts.stream()
                 .map(part -> part.state()
                         .shortcuts()
-                        .learning(part.take().key(), part.take().policy()))
+                        .learning(
+                                part.take().key(),
+                                part.state().named(part.take().override())))
                 .toList();
         parts.forEach(part ->
                 part.state().calls().epochs().readNowAndThen(part.state().now()));
@@ -92,12 +94,10 @@ final class JointCall {
                 .map(this::decisions)
                 .doOnNext(decisions -> learn(learning, decisions))
                 .doOnNext(done -> breakers().forEach(Breaker::succeeded))
-                .doOnError(
-                        RedisUnavailableException.class,
-                        away -> parts.forEach(part -> part.state()
-                                .calls()
-                                .breaker()
-                                .failed(part.state().now())));
+                .doOnError(error -> parts.forEach(part -> part.state()
+                        .calls()
+                        .breaker()
+                        .failed(error, part.state().now())));
     }
 
     /** Gives back what was taken for somebody who has left. */

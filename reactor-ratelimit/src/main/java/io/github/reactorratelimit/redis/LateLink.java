@@ -85,6 +85,14 @@ final class LateLink implements Carrier {
     }
 
     @Override
+    public void check() {
+        RedisLink there = arrival.link();
+        if (there != null) {
+            there.check();
+        }
+    }
+
+    @Override
     public Carrier withoutSelfTest() {
         return new LateLink(arrival, clustered, false);
     }

@@ -1,7 +1,8 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,7 +20,7 @@ import reactor.core.publisher.Mono;
  * limiter was closed: whoever holds one may still be at work. The next round is scheduled only where there
  * are leases, and not taken back when the last one is released: the one after it would need it again.
  */
-final class LeaseKeeper extends SerialWorker {
+final class LeaseKeeper extends DrainLoop {
 
     private static final int RENEWALS_PER_LEASE = 3;
     private static final int CALLS_AT_A_TIME = 16;
@@ -44,7 +45,7 @@ final class LeaseKeeper extends SerialWorker {
     void keep(HeldLease lease) {
         held.put(lease.number(), lease);
         if (!scheduled) {
-            poke();
+            signal();
         }
     }
 
@@ -63,7 +64,7 @@ final class LeaseKeeper extends SerialWorker {
     }
 
     @Override
-    protected void work() {
+    protected void drain() {
         if (due) {
             due = false;
             scheduled = false;
@@ -86,7 +87,7 @@ final class LeaseKeeper extends SerialWorker {
 
     private void roundIsDue() {
         due = true;
-        poke();
+        signal();
     }
 
     /** A round that takes longer than the time between two is not overtaken by the next. */
@@ -133,7 +134,7 @@ final class LeaseKeeper extends SerialWorker {
 
     private void lost(HeldLease lease) {
         if (letGo(lease.number())) {
-            settings.recorder().leaseLost(lease.permits());
+            settings.recorder().counted(Event.LEASE_LOST, lease.permits());
         }
     }
 }

@@ -2,7 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.RateLimitRecorder.Stranding;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -67,7 +67,7 @@ final class LeaseTraffic {
             return;
         }
         underWay.incrementAndGet();
-        calls.askUnlessChanged(purse.key(), purse.policy(), Ask.takeUpTo(wanted))
+        calls.ask(purse.key(), purse.policy(), Ask.takeUpTo(wanted))
                 .subscribe(
                         answered -> refilled(purse, wanted, now, answered),
                         failed -> refillFailed(purse, wanted, failed));
@@ -75,20 +75,20 @@ final class LeaseTraffic {
 
     private void refillFailed(Purse purse, long wanted, Throwable failed) {
         if (failed instanceof RedisUnavailableException unavailable && unavailable.isUnanswered()) {
-            strand(Stranding.UNANSWERED, wanted);
+            strand(Event.PREPAID_UNANSWERED, wanted);
         }
         refillEnded(purse, now() + leaseNanos / FAILED_REFILLS_PER_LEASE);
     }
 
-    private void strand(Stranding how, long permits) {
+    private void strand(Event how, long permits) {
         if (permits > 0) {
-            settings.recorder().leaseStranded(how, permits);
+            settings.recorder().counted(how, permits);
         }
     }
 
     /** Closes batches that are out of the purse and cannot go back. */
     void lose(List<Batch> batches) {
-        batches.forEach(batch -> strand(Stranding.LOST, batch.close()));
+        batches.forEach(batch -> strand(Event.PREPAID_LOST, batch.close()));
     }
 
     private void refilled(Purse purse, long wanted, long sentNanos, Answered answered) {
@@ -131,9 +131,9 @@ final class LeaseTraffic {
         AtomicBoolean back = new AtomicBoolean();
         returns.add(toRedis.apply(unspent, () -> back.set(true)).doOnTerminate(() -> {
             if (!back.get()) {
-                strand(Stranding.LOST, permits);
+                strand(Event.PREPAID_LOST, permits);
             } else if (expired) {
-                strand(Stranding.EXPIRED, permits);
+                strand(Event.PREPAID_EXPIRED, permits);
             }
             ended();
         }));

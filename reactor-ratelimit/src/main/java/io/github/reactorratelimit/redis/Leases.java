@@ -3,10 +3,11 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiter;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -136,7 +137,7 @@ final class Leases {
             Lease local = ofShare.remove(debit.atTick());
             return local == null
                     ? giveBackToRedis(debit)
-                    : local.release().doOnSuccess(done -> settings.recorder().refunded(debit.permits()));
+                    : local.release().doOnSuccess(done -> settings.recorder().counted(Event.REFUNDED, debit.permits()));
         });
     }
 
@@ -146,12 +147,12 @@ final class Leases {
         return calls.ask(debit.key(), ConcurrencyAsk.of(ConcurrencyAsk.Op.GIVE_BACK, lease))
                 .doOnNext(answer -> {
                     if (answer.done()) {
-                        settings.recorder().refunded(debit.permits());
+                        settings.recorder().counted(Event.REFUNDED, debit.permits());
                     } else if (kept) {
-                        settings.recorder().leaseLost(debit.permits());
+                        settings.recorder().counted(Event.LEASE_LOST, debit.permits());
                     }
                 })
-                .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
+                .doOnError(lost -> settings.recorder().counted(Event.REFUND_LOST, debit.permits()))
                 .onErrorComplete(RedisUnavailableException.class)
                 .then();
     }

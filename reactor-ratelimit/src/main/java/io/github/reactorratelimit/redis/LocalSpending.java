@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,7 +38,7 @@ final class LocalSpending {
 
     void add(String key, RateLimitPolicy policy, long permits) {
         if (spent.size() >= maxKeys && !spent.containsKey(key)) {
-            settings.recorder().chargeLost(permits);
+            settings.recorder().counted(Event.CHARGE_LOST, permits);
             return;
         }
         spent.compute(key, (name, before) -> more(before, policy, permits));
@@ -69,7 +70,7 @@ final class LocalSpending {
 
     private Mono<Void> charge(String key, Spent owed) {
         return calls.decide(this, key, owed.policy(), Ask.charge(owed.permits()))
-                .doOnError(lost -> settings.recorder().chargeLost(owed.permits()))
+                .doOnError(lost -> settings.recorder().counted(Event.CHARGE_LOST, owed.permits()))
                 .onErrorComplete()
                 .then();
     }

@@ -132,6 +132,9 @@ final class MonoOnce<T> extends Mono<T> implements Scannable {
             if (Operators.validate(n) && state.compareAndSet(State.SUBSCRIBED, State.ASKED)) {
                 try {
                     once.question.accept(this);
+                } catch (LinkageError brokenClassPath) {
+                    // Thrown on, it would reach no subscriber.
+                    fail(brokenClassPath);
                 } catch (Throwable error) {
                     Exceptions.throwIfFatal(error);
                     fail(error);

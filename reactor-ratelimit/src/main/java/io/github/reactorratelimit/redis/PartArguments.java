@@ -1,18 +1,22 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.CompositePolicy;
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.FixedWindow.Alignment;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.PolicyVisitor;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
+import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import io.github.reactorratelimit.algorithm.CalendarWindows;
-import io.github.reactorratelimit.algorithm.Grains;
 import io.github.reactorratelimit.algorithm.Rate;
+import io.github.reactorratelimit.algorithm.WindowResolution;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.LongFunction;
@@ -33,39 +37,9 @@ final class PartArguments {
         this.parameters = parameters;
     }
 
+    /** @throws IllegalArgumentException if there is no script for the policy, or Redis cannot hold it exactly */
     static PartArguments of(RateLimitPolicy policy, Clock clock) {
-        if (policy instanceof Gcra) {
-            return metered(policy, ScriptAlgorithm.GCRA, clock);
-        }
-        if (policy instanceof LeakyBucket) {
-            return metered(policy, ScriptAlgorithm.LEAKY_BUCKET, clock);
-        }
-        if (policy instanceof TokenBucket bucket) {
-            return bucket.style() == TokenBucket.Refill.STEPWISE
-                    ? stepwise(bucket, clock)
-                    : metered(bucket, ScriptAlgorithm.GCRA, clock);
-        }
-        if (policy instanceof FixedWindow window) {
-            return window(window, clock);
-        }
-        if (policy instanceof SlidingWindowCounter counter) {
-            Grains grains = Grains.of(counter, clock.tick());
-            return fixed(
-                    policy,
-                    ScriptAlgorithm.SLIDING_COUNTER,
-                    counter.limit(),
-                    grains.windowTicks(),
-                    grains.grainTicks(),
-                    grains.windowGrains());
-        }
-        if (policy instanceof SlidingWindowLog log) {
-            return fixed(
-                    policy,
-                    ScriptAlgorithm.SLIDING_LOG,
-                    log.limit(),
-                    clock.tick().ticks("window", log.window()));
-        }
-        throw refused(policy);
+        return policy.accept(new Scripts(clock));
     }
 
     RateLimitPolicy policy() {
@@ -86,39 +60,90 @@ final class PartArguments {
         return new PartArguments(policy, algorithm, aboutMicros -> parameters);
     }
 
-    private static PartArguments metered(RateLimitPolicy policy, ScriptAlgorithm algorithm, Clock clock) {
-        Rate rate = Rate.of(policy, clock.tick());
-        return fixed(
-                policy,
-                algorithm,
-                rate.partsPerTick(),
-                rate.partsPerPermit(),
-                policy.capacity(),
-                rate.missingParts(),
-                rate.missingParts() == 0 ? 0 : clock.start());
-    }
+    /** Finds the script of a policy. */
+    private record Scripts(Clock clock) implements PolicyVisitor<PartArguments> {
 
-    private static PartArguments stepwise(TokenBucket bucket, Clock clock) {
-        long periodTicks = clock.tick().ticks("period", bucket.period());
-        return fixed(bucket, ScriptAlgorithm.STEPWISE_BUCKET, bucket.capacity(), bucket.refill(), periodTicks);
-    }
-
-    private static PartArguments window(FixedWindow window, Clock clock) {
-        if (window.alignment() instanceof Alignment.Calendar) {
-            CalendarParameters calendar = new CalendarParameters(window.limit(), CalendarWindows.of(window, clock));
-            return new PartArguments(window, ScriptAlgorithm.CALENDAR_WINDOW, calendar);
+        @Override
+        public PartArguments visit(TokenBucket bucket) {
+            return bucket.style() == TokenBucket.Refill.STEPWISE
+                    ? fixed(
+                            bucket,
+                            ScriptAlgorithm.STEPWISE_BUCKET,
+                            bucket.capacity(),
+                            bucket.refill(),
+                            clock.tick().ticks("period", bucket.period()))
+                    : metered(bucket, ScriptAlgorithm.GCRA);
         }
-        ScriptAlgorithm algorithm = window.alignment() instanceof Alignment.Epoch
-                ? ScriptAlgorithm.EPOCH_WINDOW
-                : ScriptAlgorithm.FIRST_REQUEST_WINDOW;
-        return fixed(window, algorithm, window.limit(), clock.tick().ticks("window", window.window()));
-    }
 
-    private static IllegalArgumentException refused(RateLimitPolicy policy) {
-        if (policy instanceof CompositePolicy) {
-            return new IllegalArgumentException("policy must not be a composite inside another, was " + policy);
+        @Override
+        public PartArguments visit(Gcra gcra) {
+            return metered(gcra, ScriptAlgorithm.GCRA);
         }
-        return new IllegalArgumentException("policy must be one that the scripts know, was " + policy);
+
+        @Override
+        public PartArguments visit(LeakyBucket bucket) {
+            return metered(bucket, ScriptAlgorithm.LEAKY_BUCKET);
+        }
+
+        private PartArguments metered(RateLimitPolicy policy, ScriptAlgorithm algorithm) {
+            Rate rate = Algorithms.rate(policy, clock.tick()).orElseThrow();
+            return fixed(
+                    policy,
+                    algorithm,
+                    rate.partsPerTick(),
+                    rate.partsPerPermit(),
+                    policy.capacity(),
+                    rate.missingParts(),
+                    rate.missingParts() == 0 ? 0 : clock.start());
+        }
+
+        @Override
+        public PartArguments visit(WarmUp warmUp) {
+            throw new IllegalArgumentException(
+                    "a WarmUp is not available on Redis yet: use it with a local store, or take a TokenBucket; was "
+                            + warmUp);
+        }
+
+        @Override
+        public PartArguments visit(FixedWindow window) {
+            if (window.alignment() instanceof Alignment.Calendar calendar) {
+                CalendarWindows windows = CalendarWindows.of(calendar, clock);
+                return new PartArguments(
+                        window, ScriptAlgorithm.CALENDAR_WINDOW, new CalendarParameters(window.limit(), windows));
+            }
+            ScriptAlgorithm algorithm = window.alignment() instanceof Alignment.Epoch
+                    ? ScriptAlgorithm.EPOCH_WINDOW
+                    : ScriptAlgorithm.FIRST_REQUEST_WINDOW;
+            return fixed(window, algorithm, window.limit(), clock.tick().ticks("window", window.window()));
+        }
+
+        @Override
+        public PartArguments visit(SlidingWindowLog log) {
+            return fixed(
+                    log, ScriptAlgorithm.SLIDING_LOG, log.limit(), clock.tick().ticks("window", log.window()));
+        }
+
+        @Override
+        public PartArguments visit(SlidingWindowCounter counter) {
+            WindowResolution resolution = WindowResolution.of(counter, clock.tick());
+            return fixed(
+                    counter,
+                    ScriptAlgorithm.SLIDING_COUNTER,
+                    counter.limit(),
+                    resolution.windowTicks(),
+                    resolution.grainTicks(),
+                    resolution.windowGrains());
+        }
+
+        @Override
+        public PartArguments visit(ConcurrencyLimit limit) {
+            throw new IllegalArgumentException("policy must be one that the scripts know, was " + limit);
+        }
+
+        @Override
+        public PartArguments visit(CompositePolicy composite) {
+            throw new IllegalArgumentException("policy must not be a composite inside another, was " + composite);
+        }
     }
 
     private static List<String> decimals(long... values) {

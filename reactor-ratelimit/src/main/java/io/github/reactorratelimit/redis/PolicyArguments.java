@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.CompositePolicy;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import io.github.reactorratelimit.algorithm.Tick;
@@ -15,6 +14,9 @@ import java.util.stream.Stream;
  * and used for all its calls; safe for any thread.
  */
 final class PolicyArguments {
+
+    /** A request of a log takes the server about 20 µs, and other callers wait meanwhile. */
+    private static final int MAX_ASKS_OF_A_LOG = 64;
 
     private final RateLimitPolicy policy;
     private final List<PartArguments> parts;
@@ -36,11 +38,11 @@ final class PolicyArguments {
     static PolicyArguments of(RateLimitPolicy policy, long startMicros) {
         Exact.check("startMicros", startMicros);
         Clock clock = new Clock(Tick.MICROSECOND, 0, startMicros);
-        List<RateLimitPolicy> policies =
-                policy instanceof CompositePolicy composite ? composite.parts() : List.of(policy);
         return new PolicyArguments(
                 policy,
-                policies.stream().map(part -> PartArguments.of(part, clock)).toList());
+                policy.parts().stream()
+                        .map(part -> PartArguments.of(part, clock))
+                        .toList());
     }
 
     RateLimitPolicy policy() {
@@ -49,6 +51,13 @@ final class PolicyArguments {
 
     RedisScript script() {
         return script;
+    }
+
+    /** How many requests may share a call. */
+    int maxAsks() {
+        return algorithms().anyMatch(ScriptAlgorithm.SLIDING_LOG::equals)
+                ? MAX_ASKS_OF_A_LOG
+                : ScriptArguments.MAX_ASKS;
     }
 
     Stream<ScriptAlgorithm> algorithms() {

@@ -121,9 +121,17 @@ final class PolicyEpochs {
                                                 "the policy changed twice meanwhile", again)));
     }
 
-    /** A reading that is under way may have let in, or refused, all who were there before this one. */
+    /**
+     * A reading in flight may have let in, or refused, all calls that came before this one. A reading that succeeds opens the door
+     * before it ends: if none is in flight and the door is open, this call came with the last one and needs no other.
+     */
     private Mono<Void> settle() {
-        return anteroom.enter(() -> reading().subscribe(nothing -> {}, this::unread, anteroom::open));
+        return anteroom.enter(() -> {
+            Mono<Void> inFlight = reading.get();
+            if (inFlight != null || !isSettled()) {
+                (inFlight == null ? reading() : inFlight).subscribe(nothing -> {}, this::unread, anteroom::open);
+            }
+        });
     }
 
     /** Without the registry nobody can tell what was spent before; only if it is broken for good they go on. */
@@ -200,9 +208,9 @@ final class PolicyEpochs {
                     .publishOn(Schedulers.boundedElastic())
                     .doOnNext(this::learn)
                     .doOnError(this::log)
-                    .doOnTerminate(() -> reading.set(null))
                     .then()
                     .doOnSuccess(nothing -> anteroom.open())
+                    .doOnTerminate(() -> reading.set(null))
                     .doOnError(this::unread)
                     .cache();
             if (reading.compareAndSet(null, mine)) {
@@ -211,8 +219,9 @@ final class PolicyEpochs {
         }
     }
 
+    /** What Redis did not answer, or refused, the breaker has logged. */
     private void log(Throwable unread) {
-        if (!(unread instanceof RedisUnavailableException)) {
+        if (!(unread instanceof RedisUnavailableException || unread instanceof RedisErrorReplyException)) {
             LOG.warn("Limiter '{}': its policies in Redis cannot be read, {}", settings.name(), unread.toString());
         }
     }
@@ -233,7 +242,7 @@ final class PolicyEpochs {
 
     private Rule newest(NavigableMap<Long, String> policies) {
         long epoch = policies.lastKey();
-        RateLimitPolicy policy = PolicyText.parse(policies.lastEntry().getValue());
+        RateLimitPolicy policy = PolicyRegistry.policyOf(policies.lastEntry().getValue());
         if (epoch == rule.epoch() && !policy.equals(rule.policy())) {
             LOG.error(
                     "Limiter '{}': epoch {} was registered with {}, which rules here too; raise the epoch for {}",
@@ -244,7 +253,7 @@ final class PolicyEpochs {
         }
         Map.Entry<Long, String> lower = policies.lowerEntry(epoch);
         RateLimitPolicy own = rule.epoch() < epoch ? rule.policy() : null;
-        RateLimitPolicy before = lower == null ? own : PolicyText.parse(lower.getValue());
+        RateLimitPolicy before = lower == null ? own : PolicyRegistry.policyOf(lower.getValue());
         long epochBefore = lower == null ? rule.epoch() : lower.getKey();
         return new Rule(epoch, policy, policy.equals(before) ? null : before, epochBefore);
     }

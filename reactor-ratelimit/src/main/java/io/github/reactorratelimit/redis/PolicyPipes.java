@@ -9,6 +9,9 @@ import reactor.core.publisher.Mono;
 /** The asks under one policy. */
 final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
 
+    /** A slot that is reserved or freed costs Redis several times what a take costs: no call may hold it up for long. */
+    private static final int WEIGHT_OF_SLOT = 4;
+
     private final Ruling ruling;
     private final List<String> keyNames;
     private final RedisKeys keys;
@@ -29,7 +32,7 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
         this.keyNames = ruling.keyNames();
         this.keys = keys;
         this.sender = sender;
-        this.maxAsks = coalesce ? ScriptArguments.MAX_ASKS : 1;
+        this.maxAsks = coalesce ? ruling.policy().maxAsks() : 1;
         this.pipes = new AskPipes<>(this);
         this.takes = office == null ? null : takes(ruling, office, pipes::hasUnsent);
     }
@@ -66,6 +69,11 @@ final class PolicyPipes implements AskPipe.Outlet<Ask, Answered> {
     @Override
     public int maxAsks() {
         return maxAsks;
+    }
+
+    @Override
+    public int weight(Ask ask) {
+        return ask.op().needsSlots() ? WEIGHT_OF_SLOT : 1;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.PolicyText;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
@@ -31,6 +32,15 @@ final class PolicyRegistry implements PolicyEpochs.Registry {
     @Override
     public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
         return call(Long.toString(rule.epoch()), PolicyText.format(rule.policy()), PolicyText.format(to));
+    }
+
+    /** @throws RedisCorruptStateException if the text is none of a policy that this version knows */
+    static RateLimitPolicy policyOf(String text) {
+        try {
+            return PolicyText.parse(text);
+        } catch (IllegalArgumentException unknown) {
+            throw new RedisCorruptStateException("the policies of the limiter hold " + unknown.getMessage());
+        }
     }
 
     private Mono<NavigableMap<Long, String>> call(String... arguments) {

@@ -298,14 +298,6 @@ final class Purses {
         }
     }
 
-    /** The key has another policy, under which what was debited is spent: it is lost. */
-    void lose(String key) {
-        Purse purse = purses.get(key);
-        if (purse != null) {
-            traffic.lose(purse.empty());
-        }
-    }
-
     /** Another policy rules, under which what was debited is spent: it is lost for every key. */
     void dropAll() {
         for (Purse purse : purses.values()) {

@@ -2,11 +2,10 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.algorithm.RecoveryTime;
+import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -42,9 +41,9 @@ final class RedisCalls {
     private final RedisKeys keys;
     private final boolean coalescing;
     private final long startMicros;
-    private final Breaker breaker = new Breaker(PROBE_EVERY.toNanos());
+    private final Breaker breaker;
     private final PolicyEpochs epochs;
-    private final OwnPolicies own;
+    private final HeldSlots heldSlots;
     private final Deliveries deliveries;
     private final TakeOffice office;
     private volatile Reign reign;
@@ -68,6 +67,7 @@ final class RedisCalls {
         this.caller = caller;
         this.keys = keys;
         this.coalescing = options.coalescing();
+        this.breaker = new Breaker(new FailureLog(settings, options), PROBE_EVERY.toNanos());
         this.startMicros = TimeUnit.MILLISECONDS.toMicros(settings.scheduler().now(TimeUnit.MILLISECONDS));
         this.deliveries = new Deliveries(settings.callbacks(), settings.scheduler());
         boolean onConnection = options.onConnection() && coalescing;
@@ -75,16 +75,10 @@ final class RedisCalls {
                 caller, breaker, deliveries, keys, coalescing, onConnection, new UnusualKeys(), settings);
         this.reign = reign(PolicyEpochs.Rule.alone(options.policyEpoch(), settings.policy()), Set.of());
         UnaryOperator<Mono<List<Object>>> calling = call -> throughBreaker(tellingBreaker(call));
-        this.own = new OwnPolicies(
-                new OwnRegistry(caller, keys, calling),
-                policy -> PolicyArguments.of(policy, startMicros),
-                (ruling, key) -> throughBreaker(send(ruling, keys.of(key, ruling.keyNames()), List.of(Ask.look(1)))));
+        this.heldSlots = new HeldSlots(caller, keys, calling);
         PolicyEpochs.Registry registry = new PolicyRegistry(caller, keys, calling);
         this.epochs = new PolicyEpochs(
-                settings,
-                options.policyEpoch(),
-                own.behind(ClockReader.beside(registry, settings, caller::time)),
-                this::enthrone);
+                settings, options.policyEpoch(), ClockReader.beside(registry, settings, caller::time), this::enthrone);
     }
 
     Breaker breaker() {
@@ -95,9 +89,15 @@ final class RedisCalls {
         return epochs;
     }
 
-    /** Policies of single keys. */
-    OwnPolicies own() {
-        return own;
+    /** Tells the slots of this limiter in this process from those of others. */
+    long instance() {
+        return heldSlots.instance();
+    }
+
+    /** What became of the slots of a key, read together with other keys; empty if its policy has none any more. */
+    Mono<ScriptReply.KeyStatus> readSlots(String key, RateLimitPolicy policy) {
+        PolicyArguments ruling = pipes(policy).policy();
+        return reserves(ruling) ? heldSlots.read(key, ruling.partNames().get(0)) : Mono.empty();
     }
 
     ScriptCaller caller() {
@@ -120,7 +120,11 @@ final class RedisCalls {
         RateLimitPolicy before = rule.before();
         long untilNanos = before == null
                 ? 0
-                : now() + RecoveryTime.of(before).plus(BEFORE_MATTERS_LONGER).toNanos();
+                : now()
+                        + Algorithms.traits(before)
+                                .recovery()
+                                .plus(BEFORE_MATTERS_LONGER)
+                                .toNanos();
         PolicyArguments policyBefore = before == null ? null : PolicyArguments.of(before, startMicros);
         return new Reign(rule, past, pipes(ruling(rule, policyBefore), office), untilNanos, new ConcurrentHashMap<>());
     }
@@ -179,44 +183,14 @@ final class RedisCalls {
                 : policy;
     }
 
-    /** The policy that rules a key which is asked for with this one. */
-    RateLimitPolicy ruled(String key, RateLimitPolicy policy) {
-        OwnRule rule = own.rule(key);
-        if (rule == null) {
-            return ruled(policy);
-        }
-        RateLimitPolicy given = rule.given();
-        return given == null ? ruled(rule.meant(policy)) : given;
-    }
-
     /**
      * Whether what was debited has been carried over to another policy. Debits name the very policy that a reign began with, so one
      * of an earlier reign of an equal policy is told apart.
      */
     boolean isSuperseded(Debit debit) {
-        return isSuperseded(own.rule(debit.key()), debit);
-    }
-
-    private boolean isSuperseded(@Nullable OwnRule rule, Debit debit) {
         RateLimitPolicy policy = debit.policy();
-        if (rule == null) {
-            Reign current = reign;
-            return !current.past().isEmpty() && policy != current.rule().policy() && isOwn(current, policy);
-        }
-        boolean isOlder = rule.given() == null && debit.atTick() < rule.sinceMicros();
-        return isOlder || policy != pipes(rule, policy).policy().policy();
-    }
-
-    private PolicyPipes pipes(OwnRule rule, RateLimitPolicy policy) {
-        Ruling given = rule.ruling();
-        return given == null
-                ? rule.pipes(pipes(rule.meant(policy)).ruling(), shared -> pipes(shared.knowing(rule.number()), null))
-                : rule.pipes(given, ruling -> pipes(ruling, null));
-    }
-
-    private PolicyPipes pipes(String key, RateLimitPolicy policy) {
-        OwnRule rule = own.rule(key);
-        return rule == null ? pipes(policy) : pipes(rule, policy);
+        Reign current = reign;
+        return !current.past().isEmpty() && policy != current.rule().policy() && isOwn(current, policy);
     }
 
     private PolicyPipes pipes(RateLimitPolicy policy) {
@@ -236,10 +210,10 @@ final class RedisCalls {
                 policy, other -> pipes(new Ruling(epoch, PolicyArguments.of(other, startMicros), null), taking));
     }
 
-    /** For plain takes of a key under a policy; null if they need the whole script. */
+    /** For plain takes under a policy; null if they need the whole script. */
     @Nullable
-    TakePipes takes(String key, RateLimitPolicy policy) {
-        return reign.past().isEmpty() && own.rule(key) == null ? pipes(policy).takes() : null;
+    TakePipes takes(RateLimitPolicy policy) {
+        return reign.past().isEmpty() ? pipes(policy).takes() : null;
     }
 
     /** Something is written for the key that the short script knows nothing of. */
@@ -258,57 +232,22 @@ final class RedisCalls {
 
     /** The answer to an ask as the script gave it. */
     Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask) {
-        return ask(key, policy, ask, rule -> true);
-    }
-
-    /** The same, but not made again if the key was given another policy: what was asked for is of no use then. */
-    Mono<Answered> askUnlessChanged(String key, RateLimitPolicy policy, Ask ask) {
-        return epochs.ruled(() -> askRuled(key, policy, ask, rule -> true))
-                .doOnError(NewerOwnException.class, newer -> own.heard());
+        return epochs.ruled(() -> askRuled(key, policy, ask));
     }
 
     /** Gives back what was debited. Empty if it turns out that it cannot be, because it {@linkplain #isSuperseded was carried over}. */
     Mono<Answered> giveBack(Debit debit) {
         Ask giveBack = Ask.giveBack(debit.permits(), debit.atTick());
-        return ask(debit.key(), debit.policy(), giveBack, rule -> !isSuperseded(rule, debit));
+        return epochs.ruled(
+                () -> isSuperseded(debit) ? Mono.<Answered>empty() : askRuled(debit.key(), debit.policy(), giveBack));
     }
 
-    /** Under which rules of the key an ask is still to be made. */
-    private interface Condition {
-        boolean holds(@Nullable OwnRule rule);
-    }
-
-    private Mono<Answered> ask(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
-        return own.following(key, epochs.ruled(() -> askRuled(key, policy, ask, condition)));
-    }
-
-    private Mono<Answered> askRuled(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
-        OwnRule rule = own.rule(key);
-        if (rule != null) {
-            return rule.reach().then(Mono.defer(() -> askOwn(key, policy, ask, condition)));
-        }
-        if (!condition.holds(null)) {
-            return Mono.empty();
-        }
+    private Mono<Answered> askRuled(String key, RateLimitPolicy policy, Ask ask) {
         PolicyPipes pipes = pipes(policy);
         if (!reign.past().isEmpty()) {
             checkFollowed(pipes.policy(), ask);
         }
         return throughBreaker(pipes.ask(key, ask));
-    }
-
-    private Mono<Answered> askOwn(String key, RateLimitPolicy policy, Ask ask, Condition condition) {
-        OwnRule rule = own.rule(key);
-        if (rule == null || !rule.isApplied()) {
-            return askRuled(key, policy, ask, condition);
-        }
-        if (!condition.holds(rule)) {
-            return Mono.empty();
-        }
-        PolicyPipes pipes = pipes(rule, policy);
-        checkFollowed(pipes.policy(), ask);
-        return throughBreaker(pipes.ask(key, ask))
-                .doOnNext(answered -> rule.answered(answered.key().nowMicros()));
     }
 
     /** Whoever asked knew another policy. */
@@ -323,32 +262,23 @@ final class RedisCalls {
     }
 
     /** Whether those who wait under a policy reserve the time at which they leave. */
-    boolean reserves(String key, RateLimitPolicy policy) {
-        return reserves(pipes(key, policy).policy());
+    boolean reserves(RateLimitPolicy policy) {
+        return reserves(pipes(policy).policy());
     }
 
     private static boolean reserves(PolicyArguments ruling) {
-        boolean strict = ruling.policy() instanceof LeakyBucket bucket && bucket.strict();
-        return !strict && ruling.reserves();
+        return ruling.reserves() && Algorithms.traits(ruling.policy()).catchesUp();
     }
 
-    /** Counts what a key spent under one policy as spent under another, in one step, unless it has a policy of its own. */
+    /** Counts what a key spent under one policy as spent under another, in one step. */
     Mono<Void> move(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        return own.following(key, epochs.ruled(() -> moveRuled(key, from, to))).then();
-    }
-
-    private Mono<ScriptReply> moveRuled(String key, RateLimitPolicy from, RateLimitPolicy to) {
-        OwnRule rule = own.rule(key);
-        if (rule != null && !rule.isApplied()) {
-            return rule.reach().then(Mono.defer(() -> moveRuled(key, from, to)));
-        }
-        if (rule != null && rule.given() != null) {
-            return Mono.empty();
-        }
-        Ruling target = pipes(to).ruling();
-        Ruling plain = new Ruling(target.epoch(), target.policy(), pipes(from).policy());
-        Ruling ruling = rule == null ? plain : plain.knowing(rule.number());
-        return throughBreaker(send(ruling, keys.of(key, ruling.keyNames()), List.of(Ask.move())));
+        return epochs.ruled(() -> {
+                    Ruling target = pipes(to).ruling();
+                    Ruling ruling = new Ruling(
+                            target.epoch(), target.policy(), pipes(from).policy());
+                    return throughBreaker(send(ruling, keys.of(key, ruling.keyNames()), List.of(Ask.move())));
+                })
+                .then();
     }
 
     private <T> Mono<T> throughBreaker(Mono<T> call) {
@@ -366,14 +296,21 @@ final class RedisCalls {
 
     /** However many asks travel in it, a call that fails is one failure. */
     private Mono<ScriptReply> send(Ruling ruling, String[] names, List<Ask> asks) {
-        return tellingBreaker(caller.call(ruling, names, asks));
+        return tellingBreaker(caller.call(ruling, names, asks))
+                .flatMap(
+                        reply -> reply.key().unsettled() ? settle(ruling, names).thenReturn(reply) : Mono.just(reply));
+    }
+
+    /** More slots were freed than one call may give back. What is asked meanwhile waits, so that it finds them. */
+    private Mono<Void> settle(Ruling ruling, String[] names) {
+        Mono<ScriptReply> more = Mono.defer(() -> tellingBreaker(caller.call(ruling, names, List.of(Ask.look(1)))));
+        return more.expand(reply -> reply.key().unsettled() ? more : Mono.empty())
+                .onErrorComplete()
+                .then();
     }
 
     private <T> Mono<T> tellingBreaker(Mono<T> call) {
-        return call.doOnError(RedisUnavailableException.class, e -> breaker.failed(now()))
-                .doOnError(NewerEpochException.class, e -> breaker.succeeded())
-                .doOnError(NewerOwnException.class, e -> breaker.succeeded())
-                .doOnNext(answered -> breaker.succeeded());
+        return call.doOnError(error -> breaker.failed(error, now())).doOnNext(answered -> breaker.succeeded());
     }
 
     /** What an answered ask is told. */
@@ -396,8 +333,8 @@ final class RedisCalls {
     }
 
     /** A denial that nobody had to ask for; {@code retryAfterNanos} may be unknown. */
-    Decision denyUnasked(String key, RateLimitPolicy policy, long permits, long retryAfterNanos) {
-        RateLimitPolicy ruling = ruled(key, policy);
+    Decision denyUnasked(RateLimitPolicy policy, long permits, long retryAfterNanos) {
+        RateLimitPolicy ruling = ruled(policy);
         Decision.Quota quota = new Decision.Quota(ruling.capacity(), 0, Decision.Quota.UNKNOWN);
         return Decision.deny(ruling, permits, quota, retryAfterNanos);
     }
@@ -412,6 +349,9 @@ final class RedisCalls {
     static Decision.Quota quota(RateLimitPolicy binding, Answered answered) {
         ScriptReply.Answer answer = answered.answer();
         return new Decision.Quota(
-                binding.capacity(), answer.remaining(), Tick.MICROSECOND.toNanos(answer.resetMicros()));
+                binding.capacity(),
+                answer.remaining(),
+                Tick.MICROSECOND.toNanos(answer.resetMicros()),
+                Tick.MICROSECOND.toNanos(answer.moreMicros()));
     }
 }

@@ -7,6 +7,8 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SocketOptions.KeepAliveOptions;
+import io.lettuce.core.SocketOptions.TcpUserTimeoutOptions;
 import io.lettuce.core.StaticCredentialsProvider;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
@@ -16,6 +18,8 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EpollProvider;
+import io.lettuce.core.resource.IOUringProvider;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -40,6 +44,20 @@ final class RedisConnector {
 
     /** Of a URI that says nothing else; Lettuce's own is a minute. */
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+    /** An idle connection whose other end is gone is noticed after about 11 seconds, not after two hours. */
+    private static final KeepAliveOptions KEEP_ALIVE = KeepAliveOptions.builder()
+            .enable()
+            .idle(Duration.ofSeconds(5))
+            .interval(Duration.ofSeconds(2))
+            .count(3)
+            .build();
+
+    /** What was sent is acknowledged by then, or the connection ends. Only where there is a native transport. */
+    private static final TcpUserTimeoutOptions USER_TIMEOUT = TcpUserTimeoutOptions.builder()
+            .enable(EpollProvider.isAvailable() || IOUringProvider.isAvailable())
+            .tcpUserTimeout(Duration.ofSeconds(10))
+            .build();
 
     /** However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be degraded. */
     static final Duration RECONNECT_AT_LEAST_EVERY = Duration.ofSeconds(1);
@@ -90,6 +108,7 @@ final class RedisConnector {
 
     /** Connects anew on each subscription. */
     static Mono<RedisLink> connect(RedisURI uri) {
+        ConnectionAdvice.requireVersion();
         return Mono.defer(() -> {
             ClientResources resources = resources();
             RedisClient client = RedisClient.create(resources, uri);
@@ -106,6 +125,7 @@ final class RedisConnector {
 
     /** Connects anew on each subscription. */
     static Mono<RedisLink> connectCluster(List<RedisURI> uris) {
+        ConnectionAdvice.requireVersion();
         if (uris.isEmpty()) {
             throw new IllegalArgumentException("uris must name at least one node of the Cluster");
         }
@@ -138,6 +158,7 @@ final class RedisConnector {
             Supplier<C> commands,
             Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening,
             Function<C, RedisLink> link) {
+        ConnectionAdvice.requireVersion();
         return new MonoOnce<>(
                 reply -> MonoOnce.on(Schedulers.boundedElastic()).execute(() -> {
                     try {
@@ -211,7 +232,8 @@ final class RedisConnector {
                 .requestQueueSize(REQUEST_QUEUE_SIZE)
                 .socketOptions(SocketOptions.builder()
                         .connectTimeout(CONNECT_TIMEOUT)
-                        .keepAlive(true)
+                        .keepAlive(KEEP_ALIVE)
+                        .tcpUserTimeout(USER_TIMEOUT)
                         .build());
         return builder;
     }

@@ -1,14 +1,19 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.LimiterState;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * The names of keys in Redis: {@code prefix:{limiter:key}:part}. What lies in braces chooses the slot, so
  * the parts of a policy share one; braces of the user's own are escaped, so that nobody can choose a
  * slot for many keys. With a hash tag they are {@code prefix:{tag}:limiter:key:part}, all in one slot.
+ *
+ * <p>No two names are equal: a prefix holds no brace, an escaped limiter and a part hold no colon. So the prefix ends
+ * at the first brace, the limiter at the first colon behind it, and the part begins behind the last colon.
  */
 final class RedisKeys {
 
@@ -18,7 +23,6 @@ final class RedisKeys {
     private final String behindKey;
     private final String signalChannel;
     private final String policies;
-    private final String ownPolicies;
 
     RedisKeys(String prefix, String limiter) {
         this(prefix, limiter, "");
@@ -26,15 +30,13 @@ final class RedisKeys {
 
     /** @param hashTag what chooses the slot of all keys; empty if each has its own */
     RedisKeys(String prefix, String limiter, String hashTag) {
-        String tag = prefix + ":{" + escape(limiter);
+        String escapedLimiter = escape(limiter).replace(":", "%003A");
+        String tag = prefix + ":{" + escapedLimiter;
         boolean shared = !hashTag.isEmpty();
-        this.head = shared
-                ? prefix + ":{" + escape(hashTag) + "}:" + escape(limiter).replace(":", "%003A") + ":"
-                : tag + ":";
+        this.head = shared ? prefix + ":{" + escape(hashTag) + "}:" + escapedLimiter + ":" : tag + ":";
         this.behindKey = shared ? ":" : "}:";
         this.signalChannel = tag + "}:signals";
         this.policies = tag + "}:policies";
-        this.ownPolicies = tag + "}:own";
     }
 
     /** Where the processes that share the limiter tell each other what changed. */
@@ -47,11 +49,6 @@ final class RedisKeys {
         return policies;
     }
 
-    /** Where the policies lie that keys were given, in the slot of {@link #policies}. */
-    String ownPolicies() {
-        return ownPolicies;
-    }
-
     /** Whether all keys lie in one slot of a Cluster. */
     boolean shareASlot() {
         return behindKey.equals(":");
@@ -59,12 +56,12 @@ final class RedisKeys {
 
     /** What the names of a key's parts begin with. */
     String named(String key) {
-        return head + escape(key) + behindKey;
+        return head + escape(LimiterState.shortName(key)) + behindKey;
     }
 
     /** The name of one part. */
     String named(String key, String part) {
-        return head + escape(key) + behindKey + part;
+        return named(key) + part;
     }
 
     String[] of(String key, List<String> partNames) {
@@ -112,6 +109,11 @@ final class RedisKeys {
             text.append(escaped, from, matcher.start()).append((char) Integer.parseInt(matcher.group(1), 16));
         }
         return Optional.of(text.append(escaped, from, escaped.length()).toString());
+    }
+
+    /** Whether a text holds a surrogate that is no part of a pair: UTF-8 writes all of them alike. */
+    static boolean hasLoneSurrogate(String text) {
+        return IntStream.range(0, text.length()).anyMatch(i -> isLoneSurrogate(text, i));
     }
 
     private static boolean isLoneSurrogate(String text, int index) {

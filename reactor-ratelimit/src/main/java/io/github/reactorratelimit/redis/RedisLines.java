@@ -1,8 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.waiting.BookedLines;
-import io.github.reactorratelimit.waiting.RemoteLines;
+import io.github.reactorratelimit.queue.RetryingQueues;
 import reactor.core.publisher.Mono;
 
 /**
@@ -11,19 +10,19 @@ import reactor.core.publisher.Mono;
  */
 final class RedisLines {
 
-    private final RemoteLines asking;
-    private final BookedLines booked;
+    private final RetryingQueues asking;
+    private final ReservationQueues booked;
 
     RedisLines(LimiterSettings settings) {
-        this.asking = new RemoteLines(settings);
-        this.booked = new BookedLines(settings);
+        this.asking = new RetryingQueues(settings);
+        this.booked = new ReservationQueues(settings);
     }
 
-    RemoteLines asking() {
+    RetryingQueues asking() {
         return asking;
     }
 
-    BookedLines booked() {
+    ReservationQueues booked() {
         return booked;
     }
 
@@ -47,6 +46,12 @@ final class RedisLines {
     void changed(String key) {
         asking.askAgain(key);
         booked.refresh(key);
+    }
+
+    /** Redis may have lost its state, and signals may have been missed. */
+    void reconnected() {
+        asking.askAgainAll();
+        booked.recheckAll();
     }
 
     /** Any key may have changed. */

@@ -21,6 +21,7 @@ final class RedisLink implements Carrier {
     private final @Nullable SignalHub hub;
     private final Mono<Void> closing;
     private final boolean selfTest;
+    private final ConnectionCheck check;
     private final Set<String> testedPrefixes = ConcurrentHashMap.newKeySet();
 
     private RedisLink(
@@ -34,6 +35,7 @@ final class RedisLink implements Carrier {
         this.hub = hub;
         this.closing = closing;
         this.selfTest = selfTest;
+        this.check = new ConnectionCheck(connection, hub == null ? null : hub.connection());
     }
 
     static RedisLink of(StatefulRedisConnection<String, String> connection) {
@@ -69,6 +71,11 @@ final class RedisLink implements Carrier {
     @Override
     public Mono<SelfTest> selfTest(String prefix) {
         return new SelfTester(this, prefix).run();
+    }
+
+    @Override
+    public void check() {
+        check.run();
     }
 
     @Override

@@ -65,6 +65,15 @@ final class RedisScript {
         static final RedisScript SCRIPT = new RedisScript(read("takes.lua"), false);
     }
 
+    /** Tells of many keys at once whether slots are still there. Reads a file the first time, so not for a thread of a connection. */
+    static RedisScript heldSlots() {
+        return HeldSlots.SCRIPT;
+    }
+
+    private static final class HeldSlots {
+        static final RedisScript SCRIPT = new RedisScript(read("held_slots.lua"), false);
+    }
+
     /** Of the policies of a limiter. Reads files the first time, so not for a thread of a connection. */
     static RedisScript ofPolicies() {
         return Policies.SCRIPT;
@@ -72,15 +81,6 @@ final class RedisScript {
 
     private static final class Policies {
         static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("policies.lua"), false);
-    }
-
-    /** Of the policies that keys of a limiter were given. Reads files the first time, so not for a thread of a connection. */
-    static RedisScript ofOwnPolicies() {
-        return OwnPolicies.SCRIPT;
-    }
-
-    private static final class OwnPolicies {
-        static final RedisScript SCRIPT = new RedisScript(read("prelude.lua") + '\n' + read("own_policies.lua"), false);
     }
 
     /** Tries what the others need. Reads a file the first time, so not for a thread of a connection. */

@@ -6,6 +6,7 @@ import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
@@ -29,7 +30,6 @@ final class RedisState implements JointState {
     private final Shortcuts shortcuts;
     private final CarriedKeys carried = new CarriedKeys();
     private final UnderWay frees = new UnderWay();
-    private final OwnChanges ownChanges;
     private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
 
     RedisState(
@@ -44,8 +44,6 @@ final class RedisState implements JointState {
         this.signals = signals;
         this.lines = new RedisLines(settings);
         this.shortcuts = new Shortcuts(settings, calls, this, options);
-        this.ownChanges = new OwnChanges(settings.name(), calls, key -> signals.publish(Signals.Kind.OWN, key));
-        calls.own().open(this::ruledAnew);
         // Before anything is heard: what is read because of that must be told to the others.
         calls.epochs().open(this::ruledAnew);
         signals.listen(new Ear());
@@ -63,22 +61,29 @@ final class RedisState implements JointState {
         return shortcuts;
     }
 
+    /** The limiter's first policy stands for the one in effect. */
+    RateLimitPolicy named(@Nullable RateLimitPolicy override) {
+        return override == null ? settings.policy() : override;
+    }
+
     long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
     /** Only Redis knows, unless permits were leased. */
     @Override
-    public boolean tryAcquireNow(String key, RateLimitPolicy policy, long permits) {
+    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
+        RateLimitPolicy policy = named(override);
         return shortcuts.leases() && mayTakeShortcut(key) && shortcuts.spendNow(key, policy, permits);
     }
 
     private boolean mayTakeShortcut(String key) {
-        return !lines.isClosed() && !lines.hasWaiters(key) && calls.own().isPlain(key);
+        return !lines.isClosed() && !lines.hasWaiters(key);
     }
 
     @Override
-    public Mono<Decision> evaluate(String key, RateLimitPolicy policy, long permits) {
+    public Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits) {
+        RateLimitPolicy policy = named(override);
         return new MonoTake(this, key, policy, permits);
     }
 
@@ -90,7 +95,7 @@ final class RedisState implements JointState {
             ask.succeed(atOnce);
             return;
         }
-        TakePipes takes = isFirst && calls.epochs().isSettled() ? calls.takes(ask.key(), ask.policy()) : null;
+        TakePipes takes = isFirst && calls.epochs().isSettled() ? calls.takes(ask.policy()) : null;
         if (takes == null || takes.isUnusual(ask.key()) || !shortcuts.takesAlone(ask.key(), ask.policy())) {
             askWhole(ask);
         } else if (calls.mayCall()) {
@@ -121,7 +126,8 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Decision> peek(String key, RateLimitPolicy policy, long permits) {
+    public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
+        RateLimitPolicy policy = named(override);
         return answering(() -> lines.booked().behind(key).then(Mono.defer(() -> lookBehind(key, policy, permits))));
     }
 
@@ -155,16 +161,17 @@ final class RedisState implements JointState {
         Mono<List<Decision>> asked = Mono.defer(
                         () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> degradedTogether(takes))
-                .onErrorComplete(NewerEpochException.class)
-                .onErrorComplete(NewerOwnException.class);
+                .onErrorComplete(NewerEpochException.class);
         return MonoOnce.uncancelled(asked, settings.callbacks(), unused -> JointCall.giveBackUnused(takes, unused));
     }
 
     /** The call may have run, so nothing is asked again. */
     private static Mono<List<Decision>> degradedTogether(List<Take> takes) {
         return Flux.fromIterable(takes)
-                .concatMap(take ->
-                        ((RedisState) take.state()).unavailability().decide(take.key(), take.policy(), take.permits()))
+                .concatMap(take -> {
+                    RedisState state = (RedisState) take.state();
+                    return state.unavailability().decide(take.key(), state.named(take.override()), take.permits());
+                })
                 .takeUntil(decision -> !decision.allowed())
                 .collectList();
     }
@@ -174,14 +181,13 @@ final class RedisState implements JointState {
         return !isClosed()
                 && !lines.hasUnknownWaiters(key)
                 && !calls.breaker().isOpen()
-                && calls.epochs().isSettled()
-                && calls.own().rule(key) == null;
+                && calls.epochs().isSettled();
     }
 
     /** Behind those who wait here: at least as long as the whole limit takes by itself. */
     private Mono<Decision> denyInLine(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> look = calls.decide(
-                        this, key, policy, Ask.look(calls.ruled(key, policy).capacity()))
+                        this, key, policy, Ask.look(calls.ruled(policy).capacity()))
                 .onErrorResume(
                         PermitsExceedCapacityException.class,
                         fewer -> calls.decide(this, key, policy, Ask.look(fewer.capacity())));
@@ -194,7 +200,8 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Decision> await(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
+    public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
+        RateLimitPolicy policy = named(override);
         return Mono.defer(() -> {
             Decision leased = mayTakeShortcut(key) ? shortcuts.spend(key, policy, permits) : null;
             return leased == null ? awaitTurn(key, policy, permits, maxWaitNanos) : Mono.just(leased);
@@ -204,7 +211,7 @@ final class RedisState implements JointState {
     /** What is here is not enough; it goes back, and so the turn comes as early as it can. */
     private Mono<Decision> awaitTurn(String key, RateLimitPolicy policy, long permits, long maxWaitNanos) {
         shortcuts.giveBack(key);
-        return calls.reserves(key, policy)
+        return calls.reserves(policy)
                 ? lines.booked().await(key, new SlotDesk(this, key, policy), permits, maxWaitNanos)
                 : awaitUnbooked(key, policy, permits, maxWaitNanos);
     }
@@ -225,7 +232,8 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Void> reset(String key, RateLimitPolicy policy) {
+    public Mono<Void> reset(String key, @Nullable RateLimitPolicy override) {
+        RateLimitPolicy policy = named(override);
         return answering(() -> shortcuts
                         .changing(key, calls.decide(this, key, policy, Ask.reset()))
                         .doOnTerminate(() -> shortcuts.drop(key))
@@ -243,33 +251,39 @@ final class RedisState implements JointState {
     }
 
     Mono<Void> giveBack(Debit debit) {
-        return giveBack(debit, () -> settings.recorder().refunded(debit.permits()));
+        return giveBack(debit, () -> settings.recorder().counted(Event.REFUNDED, debit.permits()));
     }
 
     Mono<Void> giveBack(Debit debit, Runnable count) {
-        if (calls.isSuperseded(debit) || (ownPolicy(debit.key()) == null && carried.isElsewhere(debit))) {
+        if (calls.isSuperseded(debit) || carried.isElsewhere(debit)) {
             return refundLost(debit);
         }
         return shortcuts
                 .changing(debit.key(), calls.giveBack(debit))
-                .doOnNext(done -> {
-                    count.run();
+                .doOnNext(answered -> {
+                    long lost = answered.answer().waitMicros();
+                    if (lost > 0) {
+                        settings.recorder().counted(Event.REFUND_LOST, lost);
+                    } else {
+                        count.run();
+                    }
                     lines.freed(debit.key());
                     signals.publish(Signals.Kind.FREED, debit.key());
                 })
-                .doOnError(lost -> settings.recorder().refundLost(debit.permits()))
+                .doOnError(lost -> settings.recorder().counted(Event.REFUND_LOST, debit.permits()))
                 .switchIfEmpty(refundLost(debit))
                 .onErrorComplete(RedisUnavailableException.class)
                 .then();
     }
 
     private <T> Mono<T> refundLost(Debit debit) {
-        return Mono.fromRunnable(() -> settings.recorder().refundLost(debit.permits()));
+        return Mono.fromRunnable(() -> settings.recorder().counted(Event.REFUND_LOST, debit.permits()));
     }
 
     /** What is leased of a key that owes goes back, so that no debtor spends it. Slots that were promised stay. */
     @Override
-    public Mono<Long> charge(String key, RateLimitPolicy policy, long permits, long maxDebt) {
+    public Mono<Long> charge(String key, @Nullable RateLimitPolicy override, long permits, long maxDebt) {
+        RateLimitPolicy policy = named(override);
         Ask overdraft = Ask.overdraw(permits, maxDebt);
         return calls.ask(key, policy, overdraft)
                 .map(answered -> {
@@ -286,16 +300,18 @@ final class RedisState implements JointState {
         frees.track(shortcuts.changing(key, calls.ask(key, policy, slot)))
                 .subscribe(
                         done -> signals.publish(Signals.Kind.FREED, key),
-                        lost -> settings.recorder().refundLost(slot.permits()));
+                        lost -> settings.recorder().counted(Event.REFUND_LOST, slot.permits()));
     }
 
     @Override
-    public Mono<Void> pause(String key, RateLimitPolicy policy, Duration duration) {
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
+        RateLimitPolicy policy = named(override);
         return pausing(key, policy, Ask.pause(micros(duration)), share -> share.pause(key, duration));
     }
 
     @Override
-    public Mono<Void> pauseAtLeast(String key, RateLimitPolicy policy, Duration duration) {
+    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
+        RateLimitPolicy policy = named(override);
         return pausing(key, policy, Ask.pauseAtLeast(micros(duration)), share -> share.pauseAtLeast(key, duration));
     }
 
@@ -324,11 +340,11 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Void> carry(String key, RateLimitPolicy from, RateLimitPolicy to) {
+    public Mono<Void> migrate(
+            String key, @Nullable RateLimitPolicy overrideBefore, @Nullable RateLimitPolicy override) {
+        RateLimitPolicy from = named(overrideBefore);
+        RateLimitPolicy to = named(override);
         return answering(() -> {
-            if (ownPolicy(key) != null) {
-                return Mono.empty();
-            }
             shortcuts.giveBack(key);
             calls.markUnusual(key);
             return shortcuts
@@ -353,33 +369,7 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Void> changePolicy(String key, RateLimitPolicy named, RateLimitPolicy to) {
-        return answering(() -> {
-            PolicyArguments.of(to, 0);
-            shortcuts.giveBack(key);
-            return ownChanges.give(key, named, to);
-        });
-    }
-
-    @Override
-    public Mono<Void> restorePolicy(String key, RateLimitPolicy named) {
-        return answering(() -> ownChanges.takeBack(key, named));
-    }
-
-    @Override
-    public @Nullable RateLimitPolicy ownPolicy(String key) {
-        return calls.own().given(key);
-    }
-
-    /** What is known of one key here does not hold any more. */
-    private void ruledAnew(String key) {
-        calls.markUnusual(key);
-        shortcuts.ruledAnew(key);
-        lines.changed(key);
-    }
-
-    @Override
-    public void whenRuledAnew(Consumer<RateLimitPolicy> listener) {
+    public void onPolicyChange(Consumer<RateLimitPolicy> listener) {
         ruledAnew = listener;
         RateLimitPolicy ruling = calls.ruled(settings.policy());
         if (!ruling.equals(settings.policy())) {
@@ -392,12 +382,8 @@ final class RedisState implements JointState {
         return true;
     }
 
-    @Override
-    public RateLimitPolicy ruling(RateLimitPolicy policy) {
-        return calls.ruled(policy);
-    }
-
     private void ruledAnew(PolicyEpochs.Rule rule) {
+        unavailability.follow(rule.policy());
         ruledAnew.accept(rule.policy());
         shortcuts.ruledAnew();
         lines.allChanged();
@@ -432,10 +418,6 @@ final class RedisState implements JointState {
                 calls.epochs().heard(subject);
                 return;
             }
-            if (kind == Signals.Kind.OWN) {
-                calls.own().heard();
-                return;
-            }
             shortcuts.forget(subject);
             if (kind == Signals.Kind.FREED) {
                 lines.freed(subject);
@@ -448,7 +430,7 @@ final class RedisState implements JointState {
         public void reconnected() {
             calls.epochs().readAnew();
             shortcuts.forgetAll();
-            lines.allChanged();
+            lines.reconnected();
         }
     }
 }

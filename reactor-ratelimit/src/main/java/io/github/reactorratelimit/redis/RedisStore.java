@@ -20,7 +20,8 @@ import reactor.core.publisher.Mono;
 /**
  * State in Redis, shared by all processes that use the same prefix and limiter name. Works on any Lettuce
  * connection: standalone, Sentinel or replicas (read from the master only), Cluster. A connection that is handed
- * in stays the caller's, who closes it; {@link #connect(String)} makes one.
+ * in stays the caller's, who closes it; {@link #connect(String)} makes one. Needs Lettuce 7.0 or later: with an older one
+ * no store is made.
  *
  * <pre>{@code
  * RateLimitStore store = RedisStore.of(redisClient.connect())
@@ -50,6 +51,7 @@ public final class RedisStore implements RateLimitStore {
     /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
+        ConnectionAdvice.requireVersion();
         ConnectionAdvice.log(connection);
         return of(RedisLink.of(connection));
     }
@@ -57,6 +59,7 @@ public final class RedisStore implements RateLimitStore {
     /** On a Cluster; closed while Redis is unavailable. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
+        ConnectionAdvice.requireVersion();
         ConnectionAdvice.log(connection);
         return of(RedisLink.of(connection));
     }
@@ -169,6 +172,9 @@ public final class RedisStore implements RateLimitStore {
     public RedisStore withPrefix(String prefix) {
         if (Objects.requireNonNull(prefix, "prefix").isBlank() || prefix.contains("{") || prefix.contains("}")) {
             throw new IllegalArgumentException("prefix must not be blank or hold braces, was '" + prefix + "'");
+        }
+        if (RedisKeys.hasLoneSurrogate(prefix)) {
+            throw new IllegalArgumentException("prefix must be valid Unicode: it holds a surrogate without its pair");
         }
         return with(options.toBuilder().prefix(prefix).build());
     }
@@ -287,7 +293,7 @@ public final class RedisStore implements RateLimitStore {
         link.opened(options.prefix());
         ScriptCaller caller = new ScriptCaller(link, settings.scheduler(), options.deadline());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
-        if (settings.policy() instanceof ConcurrencyLimit) {
+        if (settings.policy().needsRelease()) {
             ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
             return ConcurrencyState.open(settings, options, calls, link.signals(keys));
         }

@@ -11,9 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param policy the policy
  * @param before the one that ruled before, whose debts are kept; null if it is not known or there was none
  * @param epochBefore that of {@code before}, {@link #UNKNOWN} if nobody knows
- * @param own what the call knows of changes of the key's own policy, as evaluate.lua takes it; empty if nothing
  */
-record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore, String own) {
+record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore) {
 
     static final long UNKNOWN = -1;
 
@@ -28,24 +27,8 @@ record Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments befo
         this(epoch, policy, before, UNKNOWN);
     }
 
-    Ruling(long epoch, PolicyArguments policy, @Nullable PolicyArguments before, long epochBefore) {
-        this(epoch, policy, before, epochBefore, "");
-    }
-
-    /** The same for a key that is ruled by a change of its own policy. */
-    Ruling byChange(OwnRecord change) {
-        String how = change.given() ? "o" : "b";
-        return new Ruling(epoch, policy, before, epochBefore, how + change.number() + (change.lost() ? "l" : ""));
-    }
-
-    /** The same for a key of which changes of its own policy are known up to this number. */
-    Ruling knowing(long number) {
-        return new Ruling(epoch, policy, before, epochBefore, "k" + number);
-    }
-
     String epochs() {
-        String epochs = before == null || epochBefore == UNKNOWN ? Long.toString(epoch) : epoch + " " + epochBefore;
-        return own.isEmpty() ? epochs : epochs + " " + own;
+        return before == null || epochBefore == UNKNOWN ? Long.toString(epoch) : epoch + " " + epochBefore;
     }
 
     /** The names of the keys of a call, in the order that the head of evaluate.lua gives. */

@@ -39,7 +39,7 @@ final class ScriptCaller {
     ScriptCaller(Carrier link, Scheduler scheduler, Duration deadline) {
         this.link = link;
         this.scheduler = scheduler;
-        this.deadlines = new Deadlines(scheduler, deadline);
+        this.deadlines = new Deadlines(scheduler, deadline, link::check);
     }
 
     Mono<ScriptReply> call(Ruling ruling, String[] keys, List<Ask> asks) {
@@ -145,7 +145,8 @@ final class ScriptCaller {
 
     static Throwable classify(Throwable error) {
         if (!(error instanceof RedisCommandExecutionException)) {
-            return error instanceof RedisReplyException
+            // An Error is a broken class path or worse: no outage, so no failure mode may hide it.
+            return error instanceof RedisReplyException || error instanceof Error
                     ? error
                     : RedisUnavailableException.unanswered("Redis cannot be reached", error);
         }
@@ -158,13 +159,11 @@ final class ScriptCaller {
         if (newerEpoch.isPresent()) {
             return new NewerEpochException(newerEpoch.getAsLong());
         }
-        OptionalLong newerOwn = ScriptReply.newerOwn(said);
-        if (newerOwn.isPresent()) {
-            return new NewerOwnException(newerOwn.getAsLong());
-        }
         if (ScriptReply.isCorrupt(said)) {
             return new RedisCorruptStateException(said);
         }
-        return UNAVAILABLE.matcher(said).matches() ? new RedisUnavailableException("Redis says " + said, error) : error;
+        return UNAVAILABLE.matcher(said).matches()
+                ? new RedisUnavailableException("Redis says " + said, error)
+                : new RedisErrorReplyException(Refusal.withoutArguments(said));
     }
 }

@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  */
 record ScriptReply(KeyStatus key, List<Answer> answers) {
 
-    private static final int VALUES_OF_KEY = 4;
+    private static final int VALUES_OF_KEY = 6;
     private static final int VALUES_OF_JOINT = 2;
-    private static final int VALUES_PER_ANSWER = 5;
+    private static final int VALUES_PER_ANSWER = 6;
+    private static final long ALLOWED_BY_REFUND = 2;
     private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,15}");
     private static final Pattern OUTSIDE_WINDOWS = Pattern.compile("RATELIMITWINDOW (-?[0-9]{1,16})");
-    private static final Pattern NEWER_OWN = Pattern.compile("RATELIMITOWN ([0-9]{1,16})");
     private static final Pattern NEWER_EPOCH = Pattern.compile("RATELIMITEPOCH ([0-9]{1,16})");
     private static final String CORRUPT = "RATELIMITCORRUPT ";
 
@@ -32,9 +32,17 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
      * @param nowMicros the server's time at which all asks were decided
      * @param pausedUntilMicros the end of its pause, 0 if it is not paused
      * @param shiftMicros by how much pauses have moved the slots ahead
-     * @param generation another one makes all slots void
+     * @param generation of the slots ahead, another one makes them void; 0 if there are none
+     * @param tailMicros the base of the last slot that the instance had reserved before the asks, 0 if there is none
+     * @param unsettled whether more slots were freed than one call may give back: another one has to follow
      */
-    record KeyStatus(long nowMicros, long pausedUntilMicros, long shiftMicros, long generation) {}
+    record KeyStatus(
+            long nowMicros,
+            long pausedUntilMicros,
+            long shiftMicros,
+            long generation,
+            long tailMicros,
+            boolean unsettled) {}
 
     /**
      * The answer to one ask.
@@ -43,11 +51,25 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
      * @param remaining permits that could be had at once
      * @param waitMicros time until a denied ask is allowed, {@link Algorithm#UNKNOWN} if nobody can know; of a
      *     reservation the time until its slot, of permits taken up to a number how many they are, of an overdraft
-     *     how many were not taken
+     *     how many were not taken, of a refund how many are lost
      * @param resetMicros time until nothing is spent any more, {@link Algorithm#UNKNOWN} if nobody can know
      * @param part index of the part of the policy that binds
+     * @param moreMicros time until more remains, {@link Algorithm#UNKNOWN} if it was denied or nobody can know
+     * @param byRefund whether refunds paid for the slot that was reserved; whoever frees it has to say so
      */
-    record Answer(boolean allowed, long remaining, long waitMicros, long resetMicros, int part) {}
+    record Answer(
+            boolean allowed,
+            long remaining,
+            long waitMicros,
+            long resetMicros,
+            int part,
+            long moreMicros,
+            boolean byRefund) {
+
+        Answer(boolean allowed, long remaining, long waitMicros, long resetMicros, int part, long moreMicros) {
+            this(allowed, remaining, waitMicros, resetMicros, part, moreMicros, false);
+        }
+    }
 
     /**
      * @param reply what the client library made of the array: strings, or their bytes
@@ -74,7 +96,9 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
                 integer("now", values.get(0)),
                 notNegative("pause", values.get(1)),
                 integer("shift", values.get(2)),
-                notNegative("generation", values.get(3)));
+                notNegative("generation", values.get(3)),
+                integer("tail", values.get(4)),
+                notNegative("unsettled", values.get(5)) == 1);
         return new ScriptReply(key, List.copyOf(answers));
     }
 
@@ -89,7 +113,7 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         if (!(reply instanceof List<?> values) || values.size() != size) {
             throw new RedisReplyException("reply to " + asks.size() + " takes is no array of " + size + " values");
         }
-        KeyStatus key = new KeyStatus(integer("now", values.get(0)), 0, 0, 0);
+        KeyStatus key = new KeyStatus(integer("now", values.get(0)), 0, 0, 0, 0, false);
         long answered = notNegative("answered", values.get(1));
         if (answered < 1 || answered > asks.size()) {
             throw new RedisReplyException("reply answers " + answered + " of " + asks.size() + " takes");
@@ -126,26 +150,24 @@ record ScriptReply(KeyStatus key, List<Answer> answers) {
         return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
     }
 
-    /** If an error means that the policy of the key itself was changed, the number of that change. */
-    static OptionalLong newerOwn(String error) {
-        Matcher matcher = NEWER_OWN.matcher(error);
-        return matcher.matches() ? OptionalLong.of(Long.parseLong(matcher.group(1))) : OptionalLong.empty();
-    }
-
     private static Answer answer(Ask ask, List<? extends @Nullable Object> values, int parts) {
         long allowed = integer("allowed", values.get(0));
         long remaining = notNegative("remaining", values.get(1));
         long waitMicros = time("wait", values.get(2));
         long resetMicros = time("reset", values.get(3));
         long part = notNegative("part", values.get(4));
-        boolean waitDecides = ask.op() != Ask.Op.RESERVE && !ask.op().countsPermits();
-        if (waitDecides ? allowed != (waitMicros == 0 ? 1 : 0) : allowed != 0 && allowed != 1) {
+        long moreMicros = time("more", values.get(5));
+        boolean reserves = ask.op() == Ask.Op.RESERVE;
+        boolean waitDecides = !reserves && !ask.op().countsPermits();
+        long most = reserves ? ALLOWED_BY_REFUND : 1;
+        if (waitDecides ? allowed != (waitMicros == 0 ? 1 : 0) : allowed < 0 || allowed > most) {
             throw new RedisReplyException("reply says allowed " + allowed + " with a wait of " + waitMicros);
         }
         if (part >= parts) {
             throw new RedisReplyException("reply names part " + part + " of " + parts);
         }
-        return new Answer(allowed == 1, remaining, waitMicros, resetMicros, (int) part);
+        boolean byRefund = allowed == ALLOWED_BY_REFUND;
+        return new Answer(allowed > 0, remaining, waitMicros, resetMicros, (int) part, moreMicros, byRefund);
     }
 
     private static long time(String name, @Nullable Object value) {

@@ -38,15 +38,13 @@ final class Shortcuts {
 
     /** Spends leased permits, without allocating. */
     boolean spendNow(String key, RateLimitPolicy policy, long permits) {
-        return purses != null && purses.spendNow(key, calls.ruled(key, policy), permits);
+        return purses != null && purses.spendNow(key, calls.ruled(policy), permits);
     }
 
     /** Spends leased permits; null if they are not here. */
     @Nullable
     Decision spend(String key, RateLimitPolicy policy, long permits) {
-        return purses == null || !calls.own().isPlain(key)
-                ? null
-                : purses.spend(key, calls.ruled(key, policy), permits);
+        return purses == null ? null : purses.spend(key, calls.ruled(policy), permits);
     }
 
     /** Spends leased permits, or denies what is known to be denied; null if only Redis knows. */
@@ -60,32 +58,28 @@ final class Shortcuts {
         if (known == null) {
             return null;
         }
-        RateLimitPolicy ruled = calls.ruled(key, policy);
+        RateLimitPolicy ruled = calls.ruled(policy);
         long missing = purses == null ? permits : permits - purses.left(key, ruled);
         return denials.find(known, key, ruled, permits, missing, now());
     }
 
     /** What is here and what Redis has. */
     Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
-        return purses == null || !calls.own().isPlain(key)
+        return purses == null
                 ? calls.decide(state, key, policy, Ask.look(permits))
-                : purses.look(key, calls.ruled(key, policy), permits, ask -> calls.decide(state, key, policy, ask));
+                : purses.look(key, calls.ruled(policy), permits, ask -> calls.decide(state, key, policy, ask));
     }
 
     /** Takes in Redis, and some ahead where that is worth it. */
     Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
-        RateLimitPolicy ruled = calls.ruled(key, policy);
-        return purses == null || !calls.own().isPlain(key)
-                ? takeInRedis(key, ruled, permits)
-                : purses.take(key, ruled, permits);
+        RateLimitPolicy ruled = calls.ruled(policy);
+        return purses == null ? takeInRedis(key, ruled, permits) : purses.take(key, ruled, permits);
     }
 
     /** Takes in Redis, whatever is here. */
     Mono<Decision> takeInRedis(String key, RateLimitPolicy policy, long permits) {
         Mono<Decision> decided = calls.decide(state, key, policy, Ask.take(permits));
-        return denials == null || !calls.own().isPlain(key)
-                ? decided
-                : Mono.defer(() -> decided.doOnNext(learning(key, policy)));
+        return denials == null ? decided : Mono.defer(() -> decided.doOnNext(learning(key, policy)));
     }
 
     /** Of what is known of a key, to be read before a call is sent. */
@@ -157,14 +151,6 @@ final class Shortcuts {
         forgetAll();
         if (purses != null) {
             purses.dropAll();
-        }
-    }
-
-    /** {@link #ruledAnew()} for one key. */
-    void ruledAnew(String key) {
-        forget(key);
-        if (purses != null) {
-            purses.lose(key);
         }
     }
 

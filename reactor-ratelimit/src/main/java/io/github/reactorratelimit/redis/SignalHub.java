@@ -45,6 +45,10 @@ final class SignalHub {
         connection.addListener(new Reconnects());
     }
 
+    StatefulRedisPubSubConnection<String, String> connection() {
+        return connection;
+    }
+
     /** The signals of one limiter; limiters of one name share the channel. */
     Signals open(String channel) {
         return new Member(channel);

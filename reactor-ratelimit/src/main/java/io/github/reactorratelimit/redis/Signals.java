@@ -33,9 +33,7 @@ interface Signals {
         /** A key was reset. */
         RESET('r'),
         /** The policy has another epoch; the subject is its number. */
-        EPOCH('e'),
-        /** A key was given a policy of its own, or has none any more. */
-        OWN('o');
+        EPOCH('e');
 
         private final char code;
 

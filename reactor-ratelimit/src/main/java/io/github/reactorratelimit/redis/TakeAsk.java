@@ -107,6 +107,8 @@ final class TakeAsk implements TakePipe.Asked, Subscription, Scannable, Runnable
         if (Operators.validate(n) && PHASE.compareAndSet(this, SUBSCRIBED, ASKED)) {
             try {
                 state.take(this);
+            } catch (LinkageError brokenClassPath) {
+                fail(brokenClassPath);
             } catch (Throwable thrown) {
                 Exceptions.throwIfFatal(thrown);
                 fail(thrown);

@@ -120,8 +120,8 @@ final class TakeCall extends AskBundle implements Deadlines.Watched {
     private void send(CommandType type) {
         TakePipes pipes = pipe.pipes();
         boolean withText = type == CommandType.EVAL;
-        LongsOutput output = new LongsOutput(pipes.codec());
         try {
+            LongsOutput output = new LongsOutput(pipes.codec());
             RedisFuture<?> sent = pipes.commands().dispatch(type, output, pipes.arguments(this, withText));
             command = sent;
             if (isOver()) {

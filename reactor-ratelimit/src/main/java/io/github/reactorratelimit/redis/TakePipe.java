@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.CallerThread;
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.Queue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +31,7 @@ import reactor.util.concurrent.Queues;
  * of those, which gathers them, or to a worker on another thread. And subscribers are told before the next call is sent, so that what they ask travels in
  * it: one call after the other carries everybody, and no thread is woken.
  */
-final class TakePipe extends SerialWorker {
+final class TakePipe extends DrainLoop {
 
     /** What stands in the queue. */
     interface Asked {}
@@ -58,7 +58,7 @@ final class TakePipe extends SerialWorker {
     private final Queue<Asked> asked = Queues.<Asked>unboundedMultiproducer().get();
     private final AtomicInteger underWay = new AtomicInteger();
 
-    private final Runnable poking = this::poke;
+    private final Runnable poking = this::signal;
 
     private final Turn turn;
 
@@ -97,7 +97,7 @@ final class TakePipe extends SerialWorker {
     void ask(TakeAsk ask) {
         asked.offer(ask);
         if (!isPokedLater(ask.caller())) {
-            poke();
+            signal();
         }
     }
 
@@ -109,7 +109,7 @@ final class TakePipe extends SerialWorker {
     }
 
     @Override
-    protected void work() {
+    protected void drain() {
         boolean here = OnConnection.isHere();
         long begun = here ? pipes.begun() : 0;
         if (here && !mayWorkHere()) {
@@ -205,7 +205,7 @@ final class TakePipe extends SerialWorker {
             asking.run();
         } else {
             asked.offer(new Passing(asking));
-            poke();
+            signal();
         }
     }
 
@@ -291,7 +291,7 @@ final class TakePipe extends SerialWorker {
 
     void sendWaiting() {
         if (isWaiting()) {
-            poke();
+            signal();
         }
     }
 
@@ -302,12 +302,10 @@ final class TakePipe extends SerialWorker {
     /** However many asks travel in it, a call that fails is one failure. */
     void failed(TakeCall call, Throwable error) {
         boolean othersWait = !asked.isEmpty();
-        if (error instanceof RedisUnavailableException gone) {
-            long now = pipes.now();
-            pipes.breaker().failed(now);
-            if (othersWait) {
-                away = new Away(gone, now);
-            }
+        long now = pipes.now();
+        pipes.breaker().failed(error, now);
+        if (othersWait && error instanceof RedisUnavailableException gone) {
+            away = new Away(gone, now);
         }
         underWay.decrementAndGet();
         if (othersWait || isWaiting()) {

@@ -2,16 +2,15 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Rate;
 import io.github.reactorratelimit.algorithm.Tick;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A GCRA or token bucket that is full when a key is new, as takes.lua knows it. Works out of the parts that a key owes what the
- * script does not say of each take; all of them are whole numbers below 2^53. Twin of BucketMeter.java: change both, or neither.
+ * script does not say of each take; all of them are whole numbers below 2^53. Twin of BucketArithmetic.java: change both, or neither.
  *
  * @param policy the policy
  * @param partsPerTick parts that flow back in a microsecond
@@ -22,13 +21,9 @@ record TakeTerms(RateLimitPolicy policy, long partsPerTick, long partsPerPermit,
 
     /** Null if the policy is none of these. */
     static @Nullable TakeTerms of(RateLimitPolicy policy) {
-        boolean metered = policy instanceof Gcra
-                || (policy instanceof TokenBucket bucket && bucket.style() != TokenBucket.Refill.STEPWISE);
-        if (!metered) {
-            return null;
-        }
-        Rate rate = Rate.of(policy, Tick.MICROSECOND);
-        return rate.missingParts() == 0
+        boolean isQueue = policy.queueCapacity() < Long.MAX_VALUE;
+        Rate rate = isQueue ? null : Algorithms.rate(policy, Tick.MICROSECOND).orElse(null);
+        return rate != null && rate.missingParts() == 0
                 ? new TakeTerms(
                         policy, rate.partsPerTick(), rate.partsPerPermit(), policy.capacity() * rate.partsPerPermit())
                 : null;
@@ -61,7 +56,10 @@ record TakeTerms(RateLimitPolicy policy, long partsPerTick, long partsPerPermit,
 
     private Decision.Quota quota(long owedParts) {
         long free = Math.max(0, mostParts - owedParts);
-        return new Decision.Quota(policy.capacity(), free / partsPerPermit, nanos(owedParts));
+        long remaining = free / partsPerPermit;
+        long missing = owedParts - (mostParts - cost(remaining + 1));
+        long more = remaining < policy.capacity() ? nanos(missing) : Decision.Quota.UNKNOWN;
+        return new Decision.Quota(policy.capacity(), remaining, nanos(owedParts), more);
     }
 
     /** Rounded up to whole ticks: a tick too early is a tick too lax. */

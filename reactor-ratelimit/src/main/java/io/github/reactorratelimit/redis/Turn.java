@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.CallerThread;
-import io.github.reactorratelimit.waiting.SerialWorker;
+import io.github.reactorratelimit.queue.DrainLoop;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -24,7 +24,7 @@ final class Turn {
 
     private static final long WATCH_MILLIS = 4;
 
-    private final SerialWorker pipe;
+    private final DrainLoop pipe;
     private final Scheduler timer;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean watched = new AtomicBoolean();
@@ -34,7 +34,7 @@ final class Turn {
 
     private final Runnable end = this::end;
 
-    Turn(SerialWorker pipe, Scheduler timer) {
+    Turn(DrainLoop pipe, Scheduler timer) {
         this.pipe = pipe;
         this.timer = timer;
     }
@@ -55,7 +55,7 @@ final class Turn {
 
     private void end() {
         if (begun.getAndSet(false)) {
-            pipe.poke();
+            pipe.signal();
         }
     }
 

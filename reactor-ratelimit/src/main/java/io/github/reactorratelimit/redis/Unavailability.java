@@ -1,13 +1,17 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -20,18 +24,50 @@ final class Unavailability {
     private final @Nullable RateLimiter share;
     private final @Nullable LocalSpending spending;
 
-    /** @param spending what is charged when Redis is back; null if what the share gives out comes back by itself */
+    /** Whether the policy in effect has no permit for this process. */
+    private volatile boolean shareIsEmpty;
+
+    /**
+     * @param spending what is charged when Redis is back; null if what the share gives out comes back by itself
+     * @throws IllegalArgumentException if the policy has no share for each instance
+     */
     Unavailability(LimiterSettings settings, FailureMode mode, Breaker breaker, @Nullable LocalSpending spending) {
         this.settings = settings;
         this.mode = mode;
         this.breaker = breaker;
         this.spending = spending;
-        this.share = mode instanceof FailureMode.Local local
-                ? RateLimiter.builder(local.policy())
+        RateLimitPolicy policy = shareOf(settings.policy());
+        this.share = policy == null
+                ? null
+                : RateLimiter.builder(policy)
                         .name(settings.name())
                         .scheduler(settings.scheduler())
-                        .build()
-                : null;
+                        .build();
+    }
+
+    /** What this process may give out of a policy; null if the mode is none with a share. */
+    private @Nullable RateLimitPolicy shareOf(RateLimitPolicy policy) {
+        if (mode instanceof FailureMode.Share equal) {
+            return policy.share(equal.instances());
+        }
+        if (mode instanceof FailureMode.Local local) {
+            return policy.equals(settings.policy()) ? local.policy() : Policies.all(local.policy(), policy);
+        }
+        return null;
+    }
+
+    /** Another policy is in effect: the share follows. What was given out counts under the new share. */
+    void follow(RateLimitPolicy inEffect) {
+        RateLimiter followed = share;
+        if (followed != null) {
+            change(followed, () -> followed.changePolicy(Objects.requireNonNull(shareOf(inEffect))))
+                    .subscribe(hasPermits -> shareIsEmpty = !hasPermits);
+        }
+    }
+
+    /** False if there is no such share: the policy has fewer permits than there are instances. A closed share gives out nothing anyway. */
+    private static Mono<Boolean> change(RateLimiter followed, Supplier<Mono<Void>> change) {
+        return Mono.defer(change).thenReturn(true).onErrorResume(refused -> Mono.just(followed.isDisposed()));
     }
 
     /** Gives out a share of the limit, if that is the mode. */
@@ -49,21 +85,29 @@ final class Unavailability {
 
     /** Takes what can be had without Redis. */
     Mono<Decision> decide(String key, RateLimitPolicy policy, long permits) {
-        return share == null || permits > share.policy().capacity()
-                ? Mono.fromSupplier(() -> withoutShare(policy, permits))
-                : share.tryAcquire(key, permits).map(decision -> {
+        return fromShare(
+                policy,
+                permits,
+                open -> open.tryAcquire(key, permits).doOnNext(decision -> {
                     if (decision.allowed() && spending != null) {
                         spending.add(key, policy, permits);
                     }
-                    return local(decision);
-                });
+                }));
     }
 
     /** What {@link #decide} would answer. */
     Mono<Decision> look(String key, RateLimitPolicy policy, long permits) {
-        return share == null || permits > share.policy().capacity()
-                ? Mono.fromSupplier(() -> withoutShare(policy, permits))
-                : share.peek(key, permits).map(this::local);
+        return fromShare(policy, permits, open -> open.peek(key, permits));
+    }
+
+    private Mono<Decision> fromShare(
+            RateLimitPolicy policy, long permits, Function<RateLimiter, Mono<Decision>> request) {
+        RateLimiter open = share;
+        Mono<Decision> without = Mono.fromSupplier(() -> withoutShare(policy, permits));
+        return open == null
+                ? without
+                : Mono.defer(() -> shareIsEmpty ? without : request.apply(open).map(this::local))
+                        .onErrorResume(PermitsExceedCapacityException.class, tooMany -> without);
     }
 
     private Decision withoutShare(RateLimitPolicy policy, long permits) {
@@ -85,7 +129,8 @@ final class Unavailability {
             return counted(decision, Degradation.LOCAL);
         }
         long resetAfter = decision.resetAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN);
-        Decision.Quota quota = new Decision.Quota(decision.limit(), decision.remaining(), resetAfter);
+        long moreAfter = decision.moreAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN);
+        Decision.Quota quota = new Decision.Quota(decision.limit(), decision.remaining(), resetAfter, moreAfter);
         return counted(Decision.wouldAllow(decision.policy(), decision.permits(), quota), Degradation.LOCAL);
     }
 
@@ -106,7 +151,7 @@ final class Unavailability {
     }
 
     Decision counted(Decision decision, Degradation degradation) {
-        settings.recorder().degraded(degradation);
+        settings.recorder().counted(degradation.event(), decision.permits());
         return decision.asDegraded(degradation);
     }
 }

@@ -1,9 +1,9 @@
 package io.github.reactorratelimit.replay;
 
-import io.github.reactorratelimit.CompositePolicy;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Tick;
@@ -19,8 +19,8 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /**
- * Runs arrivals through a policy, as a limiter of its own would have answered them: to the nanosecond, and
- * the same every time. A limiter's timers may be late; a replay's departures are the planned ones.
+ * Runs arrivals through a policy and decides them as a limiter would have done: to the nanosecond, and the same every time.
+ * A limiter's timers may be late; a replay's departures are the planned ones.
  *
  * <pre>{@code
  * List<Arrival> log = List.of(
@@ -32,8 +32,8 @@ import java.util.stream.StreamSupport;
  * Replay.of(LeakyBucket.perSecond(10)).delaying(Duration.ofSeconds(2)).run(log);    // and leaves at 100 ms here
  * }</pre>
  *
- * <p>An immutable description; each run starts with fresh keys. Arrivals come in the order of their times;
- * one that asks for more than the policy can ever give is denied without a retry-after.
+ * <p>An immutable description; each run starts with fresh keys. Arrivals must be in the order of their times. An arrival that
+ * requests more permits than the capacity is denied without a retry-after.
  */
 public final class Replay {
 
@@ -48,35 +48,34 @@ public final class Replay {
     }
 
     /**
-     * Replays a policy; what does not pass at once is denied, as {@code tryAcquire} does.
+     * Replays a policy without waiting, like {@code tryAcquire}.
      *
      * @throws IllegalArgumentException for a {@link ConcurrencyLimit}: arrivals do not tell when work ends
      */
     public static Replay of(RateLimitPolicy policy) {
         Objects.requireNonNull(policy, "policy");
-        if (policy instanceof ConcurrencyLimit) {
+        if (policy.needsRelease()) {
             throw new IllegalArgumentException("policy must not be a ConcurrencyLimit: its permits come back when work"
                     + " ends, which arrivals do not tell");
         }
         return new Replay(policy, 0, Instant.EPOCH);
     }
 
-    /** The same, but arrivals wait in line, each key's in its own, however long it takes. */
+    /** The same, but arrivals wait in one queue per key, without a limit of time. */
     public Replay delaying() {
         return new Replay(policy, Long.MAX_VALUE, start);
     }
 
     /**
-     * The same, but arrivals wait in line, each key's in its own. Who would wait longer than {@code maxWait},
-     * or finds the line of a {@link LeakyBucket} full, is denied and costs nothing.
+     * The same, but arrivals wait in one queue per key. An arrival is denied, at no cost, if it would wait longer than
+     * {@code maxWait} or finds the queue of a {@link LeakyBucket} full.
      */
     public Replay delaying(Duration maxWait) {
         Objects.requireNonNull(maxWait, "maxWait");
         if (maxWait.isNegative()) {
             throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
         }
-        boolean unbounded = maxWait.compareTo(Duration.ofNanos(Long.MAX_VALUE)) >= 0;
-        return new Replay(policy, unbounded ? Long.MAX_VALUE : maxWait.toNanos(), start);
+        return new Replay(policy, Saturated.nanos(maxWait), start);
     }
 
     /** The same for a log that started then, for windows aligned to the epoch or a calendar; 1970-01-01T00:00Z if not given. */
@@ -86,22 +85,22 @@ public final class Replay {
         return new Replay(policy, maxWaitNanos, start);
     }
 
-    /** What becomes of each arrival, in their order, with all in memory. */
+    /** The decisions of all arrivals, in their order, in memory. */
     public ReplayResult run(Iterable<Arrival> arrivals) {
         List<ReplayEvent> events = new ArrayList<>();
-        Tally tally = new Tally();
-        Lanes<?> lanes = lanes();
+        DelayHistogram histogram = new DelayHistogram();
+        ReplayedKeys<?> keys = keys();
         for (Arrival arrival : arrivals) {
-            ReplayEvent event = lanes.next(arrival);
+            ReplayEvent event = keys.next(arrival);
             events.add(event);
-            tally.add(event);
+            histogram.add(event);
         }
-        return new ReplayResult(events, tally.summary());
+        return new ReplayResult(events, histogram.summary());
     }
 
-    /** What becomes of each arrival, one by one: holds no more than the keys that have not recovered. */
+    /** The decision of each arrival, one by one. Memory grows only with the keys that have not recovered. */
     public Stream<ReplayEvent> events(Stream<Arrival> arrivals) {
-        Lanes<?> lanes = lanes();
+        ReplayedKeys<?> keys = keys();
         Iterator<Arrival> iterator = arrivals.iterator();
         Iterator<ReplayEvent> events = new Iterator<>() {
             @Override
@@ -111,7 +110,7 @@ public final class Replay {
 
             @Override
             public ReplayEvent next() {
-                return lanes.next(iterator.next());
+                return keys.next(iterator.next());
             }
         };
         int traits = Spliterator.ORDERED | Spliterator.NONNULL | Spliterator.IMMUTABLE;
@@ -119,32 +118,22 @@ public final class Replay {
                 .onClose(arrivals::close);
     }
 
-    /** The replay in numbers: holds no more than the keys that have not recovered. */
+    /** The replay in numbers. Memory grows only with the keys that have not recovered. */
     public ReplaySummary summarize(Stream<Arrival> arrivals) {
-        Tally tally = new Tally();
+        DelayHistogram histogram = new DelayHistogram();
         try (Stream<ReplayEvent> events = events(arrivals)) {
-            events.forEachOrdered(tally::add);
+            events.forEachOrdered(histogram::add);
         }
-        return tally.summary();
+        return histogram.summary();
     }
 
-    Lanes<?> lanes() {
+    ReplayedKeys<?> keys() {
         long epochOffset = nanosSinceEpoch(start);
-        return lanes(Algorithms.of(policy, new Algorithms.Clock(Tick.NANOSECOND, epochOffset, 0)));
+        return keys(Algorithms.of(policy, new Algorithms.Clock(Tick.NANOSECOND, epochOffset, 0)));
     }
 
-    private <S> Lanes<S> lanes(Algorithm<S> algorithm) {
-        return new Lanes<>(algorithm, maxWaitNanos, lineCapacity(policy));
-    }
-
-    private static long lineCapacity(RateLimitPolicy policy) {
-        if (policy instanceof CompositePolicy composite) {
-            return composite.parts().stream()
-                    .mapToLong(Replay::lineCapacity)
-                    .min()
-                    .orElseThrow();
-        }
-        return policy instanceof LeakyBucket leaky ? leaky.queueCapacity() : Long.MAX_VALUE;
+    private <S> ReplayedKeys<S> keys(Algorithm<S> algorithm) {
+        return new ReplayedKeys<>(algorithm, maxWaitNanos, policy.queueCapacity());
     }
 
     private static long nanosSinceEpoch(Instant start) {

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.retry;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import java.util.concurrent.atomic.AtomicLong;
@@ -32,7 +33,7 @@ public final class RetryBudget {
     private final double share;
     private final int atLeastPerSecond;
     private final long sharePerCall;
-    private final @Nullable RateLimiter always;
+    private final @Nullable DirectLimiter always;
     private final AtomicLong balance = new AtomicLong();
     private final LongAdder refused = new LongAdder();
 
@@ -40,7 +41,9 @@ public final class RetryBudget {
         this.share = share;
         this.atLeastPerSecond = atLeastPerSecond;
         this.sharePerCall = Math.round(share * ONE_RETRY);
-        this.always = atLeastPerSecond == 0 ? null : RateLimiter.of(TokenBucket.perSecond(atLeastPerSecond));
+        this.always = atLeastPerSecond == 0
+                ? null
+                : DirectLimiter.of(RateLimiter.of(TokenBucket.perSecond(atLeastPerSecond)));
     }
 
     /**

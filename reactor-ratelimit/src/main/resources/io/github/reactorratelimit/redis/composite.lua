@@ -45,11 +45,16 @@ function composite.overdraw(parts, now, permits, most_debt)
   return most_left
 end
 
+-- How many of the permits are lost, of the part that lost most.
 function composite.refund(parts, now, debited_at, permits)
+  local most_lost = 0
   for i = 1, #parts do
     local part = parts[i]
-    part.state = part.steps.refund(part.policy, part.state, now, debited_at, permits)
+    local lost
+    part.state, lost = part.steps.refund(part.policy, part.state, now, debited_at, permits)
+    most_lost = math.max(most_lost, lost or 0)
   end
+  return most_lost
 end
 
 -- What cannot be had now of what could be had when nothing was spent, of the part that binds.
@@ -70,6 +75,16 @@ function composite.spent(parts, now)
   return most
 end
 
+-- Ticks until more than what remains is there; nil if there never is.
+function composite.more(parts, now, remaining)
+  for i = 1, #parts do
+    if remaining >= (parts[i].policy.limit or parts[i].policy.capacity) then
+      return nil
+    end
+  end
+  return composite.wait(parts, now, remaining + 1)
+end
+
 local function binds(wait, remaining, other)
   if wait == other.wait then
     return remaining < other.remaining
@@ -77,18 +92,20 @@ local function binds(wait, remaining, other)
   return wait > other.wait
 end
 
--- The part with the longest wait or, if none waits, the one with least remaining.
+-- The part with the longest wait or, if none waits, the one with least remaining; the reset is that of all parts.
 function composite.read(parts, now, permits)
   local binding
+  local reset = 0
   for i = 1, #parts do
     local part = parts[i]
     local wait = permits == 0 and 0 or part.steps.wait(part.policy, part.state, now, permits)
     local remaining = part.steps.remaining(part.policy, part.state, now)
+    reset = math.max(reset, part.steps.reset(part.policy, part.state, now))
     if not binding or binds(wait, remaining, binding) then
       binding = { part = part, wait = wait, remaining = remaining }
     end
   end
-  local part = binding.part
-  binding.reset = part.steps.reset(part.policy, part.state, now)
+  binding.reset = reset
+  binding.more = binding.wait == 0 and composite.more(parts, now, binding.remaining) or nil
   return binding
 end

@@ -238,6 +238,7 @@ local function save(state)
   if state.used > 0 and #kept > 0 then
     command('PEXPIRE', KEYS[1], text(ttl_millis(state.longest - state.now + MARGIN_TICKS)))
   end
+  flush()
 end
 
 local function evaluate()

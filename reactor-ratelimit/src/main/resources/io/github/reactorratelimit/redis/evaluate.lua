@@ -4,26 +4,26 @@
 --       each part of the policy, then one for each part of the policy before it
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
 --       epoch of the policy ('' = none: no notes are kept, there are no pauses; for tests) and, if it is known, the
---       epoch of the one before it; then, if the key was ever given a policy of its own, the number of the change that the caller
---       knows: o and the number if the policy is the key's own by that change, b and the number if the key is given back by it,
---       k and the number if it is only known; l behind it if changes before it were lost
+--       epoch of the one before it
 --       parts, then for each: algorithm, number of parameters, parameters
 --       parts of the policy before it (0 = unknown or none), then for each the same
 --       then for each ask: op, permits, at
---         t take: debit if all parts allow        l look: as t without the debit
+--         t take: debit if all parts allow        l look: as t without the debit; `at` is 0, or the instance that looks
 --         b give back what was debited at `at`    c charge: debit what remains of the permits
 --         x reset: fresh, not paused              u take up to the permits, as many as there are
---         r reserve, waiting at most `at`         f free the slot `base generation` (reservation.lua)
+--         r reserve: `longest-wait generation instance`, the generation if no slots are ahead (reservation.lua)
+--         f free the slot `base generation`, and ` r` if refunds paid for it
 --         p pause for `at`, 0 ends the pause      m move what was spent under the policy before
 --         q pause for `at`, unless paused longer  o overdraw: debit the permits, there or not, with a debt of at most `at`
--- returns now, end of the pause (0 = not paused), shift and generation of the slots, then for each ask:
---       allowed 1|0, remaining, wait, reset (microseconds), index of the part that binds; all as decimal
---       strings. Of a denial and a look for its permits, else for 0. The wait of r is the time until its
---       slot, also if it is allowed; of u it is the number of permits taken, of o of those that were not.
+-- returns now, end of the pause (0 = not paused), shift and generation of the slots (0 = none ahead), base of the last slot of the
+--       instance before the call (0 = none), 1 if free slots are left to collapse, else 0, then for each ask:
+--       allowed 1|0, remaining, wait, reset (microseconds), index of the part that binds, time until more
+--       remains ('' if denied or unknown); all as decimal strings. Of a denial and a look for its permits,
+--       else for 0. The wait of r is the time until its slot, also if it is allowed, which is 2 if refunds pay for it; of u it is the number
+--       of permits taken, of o of those that were not, of b of those that are lost.
 -- errors: RATELIMITCORRUPT  a key holds what is no state of ours
 --         RATELIMITWINDOW   now lies in no calendar window that was passed; its time follows
 --         RATELIMITEPOCH    another caller came with a newer policy; its epoch follows
---         RATELIMITOWN      the key was given another policy of its own, or has none any more; the number of that change follows
 --       and those of the commands. All is read and computed before the first write: after an error nothing
 --       has changed.
 
@@ -35,6 +35,11 @@ local function spent_under_an_older_one(before)
     end
   end
   return 0
+end
+
+-- Slots of a policy that ruled before the one before do not hold any more.
+local function void(state)
+  return state.reserved and reservation.void(state) or state
 end
 
 -- What was spent under the policy before counts as spent under this one, as far as the capacity of each part goes.
@@ -56,32 +61,17 @@ local function move(parts, before, now, is_older)
   end
   for i = 1, #parts do
     local part = parts[i]
+    part.state = void(part.state)
     local charged = math.min(spent, part.steps.remaining(part.policy, part.state, now))
     if charged > 0 then
       part.state = part.steps.debit(part.policy, part.state, now, charged)
     end
   end
-  notes.generation = notes.generation + 1
-end
-
--- What was spent under a policy that nobody knows, wherever its states are: everything.
-local function spend_all(parts, before, now)
-  before.moved = true
-  for i = 1, #parts do
-    local part = parts[i]
-    local state = part.steps.rebase(part.policy, part.policy.fresh, now)
-    local remaining = part.steps.remaining(part.policy, state, now)
-    part.state = remaining > 0 and part.steps.debit(part.policy, state, now, remaining) or state
-  end
-  notes.generation = notes.generation + 1
 end
 
 local function reset(parts, now)
   for i = 1, #parts do
     local part = parts[i]
-    if part.state.reserved then
-      notes.generation = notes.generation + 1
-    end
     part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
   end
   notes.pause = NOT_PAUSED
@@ -102,7 +92,6 @@ local function pause(parts, now, micros)
     end
     if later < 0 and reserved.before then
       part.state = { at = reserved.before.at, parts = reserved.before.parts }
-      notes.generation = notes.generation + 1
     else
       part.state = part.steps.shift(part.state, later)
       notes.shift = notes.shift + later
@@ -130,6 +119,14 @@ local function take_up_to(parts, now, permits)
   return reading
 end
 
+local function refund(parts, now, debited_at, permits)
+  local lost = composite.refund(parts, now, debited_at, permits)
+  local reading = read(parts, now, 0)
+  reading.allowed = '1'
+  reading.wait = lost
+  return reading
+end
+
 local function overdraw(parts, now, permits, most_debt)
   local left = composite.overdraw(parts, now, permits, most_debt)
   local reading = read(parts, now, 0)
@@ -138,20 +135,40 @@ local function overdraw(parts, now, permits, most_debt)
   return reading
 end
 
-local function reserve(part, now, permits, most_wait)
-  local wait, state = part.steps.reserve(part.policy, part.state, now, permits, math.max(now, notes.pause), most_wait)
-  local reading = { part = part, wait = wait, allowed = state and '1' or '0' }
+local function reserve(part, now, permits, at)
+  local most_wait, generation, instance = string.match(at, '^(%d+) (%d+) (%d+)$')
+  most_wait, generation = tonumber(most_wait), tonumber(generation)
+  local from = math.max(now, notes.pause)
+  local wait, state, by_refund =
+    part.steps.reserve(part.policy, part.state, now, permits, from, most_wait, generation, instance)
+  local reading = { part = part, wait = wait, allowed = not state and '0' or by_refund and '2' or '1' }
   part.state = state or part.state
   reading.remaining = part.steps.remaining(part.policy, part.state, now)
   reading.reset = part.steps.reset(part.policy, part.state, now)
+  reading.more = state and wait == 0 and composite.more({ part }, now, reading.remaining) or nil
   return reading
 end
 
+-- The generation of the slots ahead, 0 if there are none.
+local function generation_of(part)
+  return part.state.reserved and part.state.reserved.generation or 0
+end
+
+-- A slot that has passed is a debit as any other where the slots of its generation have all passed.
 local function free(part, now, permits, slot)
-  local base, generation = string.match(slot, '^(%S+) (%S+)$')
-  if tonumber(generation) == notes.generation then
-    part.state = part.steps.free(part.policy, part.state, now, permits, tonumber(base))
+  local base, generation, by_refund = string.match(slot, '^(%S+) (%S+) ?(r?)$')
+  base, generation = tonumber(base), tonumber(generation)
+  local current = generation_of(part)
+  local is_debit = base + notes.shift <= now and (current == 0 or generation == 0)
+  if is_debit or current == generation then
+    part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
+end
+
+-- The instance whose tail is asked for, nil if none is.
+local function instance_of(op, at)
+  local instance = op == 'r' and string.match(at, '(%d+)$') or op == 'l' and at
+  return instance ~= '0' and instance or nil
 end
 
 local function answer(op, parts, before, now, permits, at)
@@ -160,13 +177,13 @@ local function answer(op, parts, before, now, permits, at)
   elseif op == 'l' then
     return read(parts, now, permits)
   elseif op == 'r' then
-    return reserve(parts[1], now, permits, tonumber(at))
+    return reserve(parts[1], now, permits, at)
   elseif op == 'u' then
     return take_up_to(parts, now, permits)
   elseif op == 'o' then
     return overdraw(parts, now, permits, tonumber(at))
   elseif op == 'b' then
-    composite.refund(parts, now, tonumber(at), permits)
+    return refund(parts, now, tonumber(at), permits)
   elseif op == 'f' then
     free(parts[1], now, permits, at)
   elseif op == 'c' then
@@ -190,23 +207,18 @@ local function answer(op, parts, before, now, permits, at)
   return read(parts, now, 0)
 end
 
--- Epoch, the one before, the number of the change of the key's own policy that is known, how it is known, and whether others were lost.
-local function rule_of(argument)
-  local epoch = tonumber(argument)
-  if epoch or argument == '' then
-    return epoch, nil, 0, '', false
-  end
-  local before, how, own, lost
-  epoch, before, how, own, lost = string.match(argument, '^(%d+) ?(%d*) ?([obk]?)(%d*)(l?)$')
-  return tonumber(epoch), tonumber(before), tonumber(own) or 0, how, lost == 'l'
+-- Epoch of the policy and of the one before it; nil if not given.
+local function epochs_of(argument)
+  local epoch, before = string.match(argument, '^(%d+) ?(%d*)$')
+  return tonumber(epoch), tonumber(before)
 end
 
 local function evaluate()
   local now = time_now(ARGV[1])
-  local epoch, epoch_before, own, how, is_lost = rule_of(ARGV[2])
+  local epoch, epoch_before = epochs_of(ARGV[2])
   local key = 1
   if epoch then
-    load_notes(KEYS[1], epoch, own)
+    load_notes(KEYS[1], epoch)
     reservation.key = KEYS[2]
     key = reservation.load and 3 or 2
   end
@@ -214,10 +226,7 @@ local function evaluate()
   local before = {}
   parts, position, key = load_parts(now, 3, key)
   local asks = skip_parts(position)
-  local is_change = how == 'o' or how == 'b'
-  -- Who only knows of changes, and of none that rules, would have found the way back of one: it was lost.
-  local is_unknown = how == 'k' and notes.given > 0 or is_lost and notes.own > 0 and own > notes.own
-  local takes_over = epoch and (epoch > notes.epoch or is_change and own > notes.own or is_unknown)
+  local takes_over = epoch and epoch > notes.epoch
   -- Only then: under the old parameters the state of the new policy would look wrong, and be mended.
   if takes_over or ARGV[asks] == 'm' then
     before = load_parts(now, position, key)
@@ -226,28 +235,37 @@ local function evaluate()
   if takes_over then
     local is_older = epoch_before and notes.epoch < epoch_before
     notes.epoch = epoch
-    notes.own = (is_change or is_unknown) and own or notes.own
-    notes.given = how == 'o' and 1 or 0
-    if is_unknown then
-      spend_all(parts, before, now)
-    elseif #before > 0 then
+    if #before > 0 then
       move(parts, before, now, is_older)
     end
   end
+  local first = parts[1]
+  local loaded = first.loaded.reserved
+  if first.state.reserved then
+    first.state = reservation.settle(first.policy, first.state, now)
+  end
   local reply = { text(now) }
-  local size = 4
+  local size = 6
+  local tail, instance = 0, nil
   for i = position, #ARGV, 3 do
+    if loaded and not instance then
+      instance = instance_of(ARGV[i], ARGV[i + 2])
+      tail = instance and reservation.tail(loaded, instance) or 0
+    end
     local reading = answer(ARGV[i], parts, before, now, tonumber(ARGV[i + 1]), ARGV[i + 2])
     reply[size + 1] = reading.allowed or (reading.wait == 0 and '1' or '0')
     reply[size + 2] = text(reading.remaining)
     reply[size + 3] = text(reading.wait)
     reply[size + 4] = text(reading.reset)
     reply[size + 5] = reading.part.index
-    size = size + 5
+    reply[size + 6] = reading.more and text(reading.more) or ''
+    size = size + 6
   end
   reply[2] = text(notes.pause > now and notes.pause or 0)
   reply[3] = text(notes.shift)
-  reply[4] = text(notes.generation)
+  reply[4] = text(generation_of(first))
+  reply[5] = text(tail)
+  reply[6] = text(first.state.reserved and first.state.reserved.more or 0)
   for i = 1, #before do
     save(before[i], now)
   end
@@ -257,6 +275,7 @@ local function evaluate()
   if epoch then
     save_notes(KEYS[1], now, parts)
   end
+  flush()
   return reply
 end
 

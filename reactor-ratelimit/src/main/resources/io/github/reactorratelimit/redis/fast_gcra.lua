@@ -58,7 +58,7 @@ local function take_the_short_way()
       owed = 0
     end
   end
-  local reply = { format('%.0f', now), '0', '0', '0' }
+  local reply = { format('%.0f', now), '0', '0', '0', '0', '0' }
   local taken = false
   for i = 13, #ARGV, 3 do
     local size = #reply
@@ -77,6 +77,8 @@ local function take_the_short_way()
     reply[size + 2] = format('%.0f', (left - fmod(left, per_permit)) / per_permit)
     reply[size + 4] = owed == 0 and '0' or format('%.0f', (owed - 1 - fmod(owed - 1, per_tick)) / per_tick + 1)
     reply[size + 5] = '0'
+    local missing = per_permit - fmod(left, per_permit) - 1
+    reply[size + 6] = excess <= 0 and format('%.0f', (missing - fmod(missing, per_tick)) / per_tick + 1) or ''
   end
   if taken then
     local rest = fmod(owed, per_tick)
@@ -88,7 +90,7 @@ local function take_the_short_way()
     end
     local set = pcall('SET', key, value, 'PX', format('%.0f', (ticks - 1 - fmod(ticks - 1, 1000)) / 1000 + 2))
     if set.err then
-      return redis.error_reply(set.err)
+      return nil
     end
   end
   return reply

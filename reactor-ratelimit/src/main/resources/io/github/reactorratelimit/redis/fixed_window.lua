@@ -3,15 +3,16 @@
 --
 -- parameters: limit, then of an epoch_window or a first_request_window its length, of a calendar_window
 --   the number of windows that the caller knows and where they lie: the start of the first, the ends of all
--- policy: limit, and the window of now: start, finish (the first tick after it)
--- state, stored: start, finish, used; stored too is the limit, if more are used
+-- policy: limit, and the window of now: start, finish (the first tick after it); its length, if it starts with the first debit
+-- state: start, finish, used, first (those of them that were debited until finish - length, which decides where it ends)
+-- stored: start, finish, used; the limit, if more are used; the limit and first, if that is less than used
 -- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
 
 local window = {}
 
-local function window_policy(limit, start, finish)
-  local fresh = { start = -BEYOND, finish = -BEYOND, used = 0 }
-  return { steps = window, limit = limit, start = start, finish = finish, fresh = fresh }
+local function window_policy(limit, start, finish, length)
+  local fresh = { start = -BEYOND, finish = -BEYOND, used = 0, first = 0 }
+  return { steps = window, limit = limit, start = start, finish = finish, length = length, fresh = fresh }
 end
 
 function algorithms.epoch_window(parameters, now)
@@ -22,7 +23,7 @@ end
 
 function algorithms.first_request_window(parameters, now)
   local limit, length = unpack(parameters)
-  return window_policy(limit, now, now + length)
+  return window_policy(limit, now, now + length, length)
 end
 
 function algorithms.calendar_window(parameters, now)
@@ -39,6 +40,11 @@ local function used_at(state, now)
   return now < state.finish and state.used or 0
 end
 
+-- Whether a debit at that time decides where the window ends.
+local function sets(policy, finish, debited_at)
+  return policy.length and debited_at <= finish - policy.length
+end
+
 function window.wait(policy, state, now, permits)
   if permits <= policy.limit - used_at(state, now) then
     return 0
@@ -48,9 +54,10 @@ end
 
 function window.debit(policy, state, now, permits)
   if used_at(state, now) > 0 then
-    return { start = state.start, finish = state.finish, used = state.used + permits }
+    local first = sets(policy, state.finish, now) and state.first + permits or state.first
+    return { start = state.start, finish = state.finish, used = state.used + permits, first = first }
   end
-  return { start = policy.start, finish = policy.finish, used = permits }
+  return { start = policy.start, finish = policy.finish, used = permits, first = permits }
 end
 
 function window.chargeable(policy, state, now, most_debt)
@@ -68,7 +75,8 @@ function window.reset(_, state, now)
   return ticks_until(state.finish, now)
 end
 
--- Counts only in the window of the debit.
+-- Counts only in the window of the debit; the window ends later if it would without the debit: a length after the first of
+-- the others, which was no later than now.
 function window.refund(policy, state, now, debited_at, permits)
   if now >= state.finish or debited_at < state.start or debited_at >= state.finish then
     return state
@@ -76,7 +84,15 @@ function window.refund(policy, state, now, debited_at, permits)
   if permits >= state.used then
     return policy.fresh
   end
-  return { start = state.start, finish = state.finish, used = state.used - permits }
+  local used = state.used - permits
+  if not sets(policy, state.finish, debited_at) then
+    return { start = state.start, finish = state.finish, used = used, first = math.min(state.first, used) }
+  end
+  if state.first > permits then
+    return { start = state.start, finish = state.finish, used = used, first = state.first - permits }
+  end
+  local start, finish = math.max(state.start, now - policy.length), math.max(state.finish, now + policy.length)
+  return { start = start, finish = finish, used = used, first = used }
 end
 
 -- A window that starts after the next one comes from a clock that has gone back: its permits count in this one.
@@ -84,22 +100,31 @@ function window.rebase(policy, state, now)
   if state.start <= now or state.start <= policy.finish then
     return state
   end
-  return { start = policy.start, finish = policy.finish, used = state.used }
+  return { start = policy.start, finish = policy.finish, used = state.used, first = state.used }
 end
 
 function window.load(key, policy)
-  local numbers = load_integers(key, 3, 1)
+  local numbers = load_integers(key, 3, 2)
   if not numbers then
     return policy.fresh
   end
-  local start, finish, used, overdrawn = unpack(numbers)
-  if used < 1 or used <= (overdrawn or 0) or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
+  local start, finish, used, overdrawn, first = unpack(numbers)
+  if used < 1 or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
     corrupt('no window')
   end
-  return { start = start, finish = finish, used = counted(used, policy.limit, overdrawn) }
+  if first and first >= used or not first and used <= (overdrawn or 0) then
+    corrupt('no window')
+  end
+  used = counted(used, policy.limit, overdrawn)
+  return { start = start, finish = finish, used = used, first = math.min(first or used, used) }
 end
 
 function window.save(key, policy, state, ttl)
   local stored = text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used)
-  save_text(key, stored .. overdraft(state.used, policy.limit), ttl)
+  if policy.length and state.first < state.used then
+    stored = stored .. ' ' .. text(policy.limit) .. ' ' .. text(state.first)
+  else
+    stored = stored .. overdraft(state.used, policy.limit)
+  end
+  save_text(key, stored, ttl)
 end

@@ -1,5 +1,5 @@
 -- gcra.lua: GCRA, and the token bucket with continuous refill, which is the same: permits pass while
--- what is owed stays within the capacity. Twin of BucketMeter.java: change both, or neither.
+-- what is owed stays within the capacity. Twin of BucketArithmetic.java: change both, or neither.
 -- Parameters and state: level.lua
 
 local function bucket_excess_parts(policy, deficit_parts, permits)

@@ -6,7 +6,7 @@
 -- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
 --       then for each ask: permits, epoch, parts, then for each part: algorithm, number of parameters, parameters
 -- returns now, number of asks answered: up to the first that is denied, then for each ask allowed 1|0, remaining,
---       wait, reset, index of the part that binds, as in evaluate.lua; zeros for those not answered
+--       wait, reset, index of the part that binds, more, as in evaluate.lua; zeros for those not answered
 -- errors: as in evaluate.lua
 
 -- What evaluate.lua keeps of one key is kept of each.
@@ -37,7 +37,7 @@ local function load_entry(now, position, key)
     key = key + 1
   end
   enter(entry)
-  load_notes(entry.key, epoch, 0)
+  load_notes(entry.key, epoch)
   notes.epoch = math.max(notes.epoch, epoch)
   entry.parts, position, key = load_parts(now, position + 2, key)
   entry.notes = copy_of(notes)
@@ -83,16 +83,18 @@ local function take_all()
       allowed, reading = take(entries[i], now)
       answered = i
     end
-    local size = 5 * i - 3
+    local size = 6 * i - 4
     reply[size + 1] = reading and allowed and '1' or '0'
     reply[size + 2] = reading and text(reading.remaining) or '0'
     reply[size + 3] = reading and text(reading.wait) or '0'
     reply[size + 4] = reading and text(reading.reset) or '0'
     reply[size + 5] = reading and reading.part.index or '0'
+    reply[size + 6] = reading and reading.more and text(reading.more) or ''
   end
   reply[2] = text(answered)
   if allowed then
     save_all(entries, now)
+    flush()
   end
   return reply
 end

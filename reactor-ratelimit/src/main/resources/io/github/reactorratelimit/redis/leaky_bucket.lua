@@ -1,5 +1,5 @@
 -- leaky_bucket.lua: the leaky bucket as a queue: a request leaves in the tick in which all that left
--- before it has drained, however many permits it asks for. Twin of QueueMeter.java: change both, or neither.
+-- before it has drained, however many permits it asks for. Twin of QueueArithmetic.java: change both, or neither.
 -- Parameters and state: level.lua
 
 local function queue_excess_parts(policy, deficit_parts)

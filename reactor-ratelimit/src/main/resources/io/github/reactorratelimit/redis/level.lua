@@ -1,5 +1,5 @@
--- level.lua: the steps of all rates that are metered continuously. Twin of LevelAlgorithm.java and
--- Meter.java: change both, or neither. gcra.lua and leaky_bucket.lua make algorithms of it.
+-- level.lua: the steps of all rates that are metered continuously. Twin of DeficitAlgorithm.java and
+-- RateArithmetic.java: change both, or neither. gcra.lua and leaky_bucket.lua make algorithms of it.
 --
 -- parameters: parts per tick, parts per permit, capacity, missing parts, since
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
@@ -65,10 +65,11 @@ function level.wait(policy, state, now, permits)
 end
 
 function level.debit(policy, state, now, permits)
+  local parts = permits * policy.parts_per_permit
   return {
     at = now,
-    parts = deficit_parts(policy, state, now) + permits * policy.parts_per_permit,
-    reserved = state.reserved,
+    parts = deficit_parts(policy, state, now) + parts,
+    reserved = state.reserved and reservation.spend(state.reserved, parts),
   }
 end
 

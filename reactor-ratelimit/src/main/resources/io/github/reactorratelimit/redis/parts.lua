@@ -55,6 +55,7 @@ local function read(parts, now, permits)
   if ahead > 0 then
     reading.remaining = 0
     reading.reset = reading.reset + ahead
+    reading.more = reading.more and reading.more + ahead
     if permits > 0 then
       reading.wait = reading.wait + ahead
     end

@@ -79,17 +79,70 @@ local function ticks_until(to, from)
   return math.max(0, to - from)
 end
 
--- A command; its error becomes the answer of the script, under its own code in every version of Redis.
-local function command(...)
-  local reply = redis.pcall(...)
+-- The error becomes the answer of the script, under its own code in every version of Redis. Redis 7.0 and earlier do not name the
+-- command that a user may not run.
+local function run(name, ...)
+  local reply = redis.pcall(name, ...)
   if type(reply) == 'table' and reply.err then
     if string.find(reply.err, 'WRONGTYPE', 1, true) then
       corrupt('another type')
     end
     failure = reply.err
+    if string.find(failure, "can't run this command", 1, true) then
+      failure = failure .. ": run the '" .. string.lower(name) .. "' command"
+    end
     error(failure)
   end
   return reply
+end
+
+-- Writes that did not run yet, and their keys.
+local pending = {}
+local touched = {}
+
+-- Runs the writes: all, or none if the user may not run one of them. Redis 6 cannot tell beforehand.
+local function flush()
+  local writes = pending
+  pending, touched = {}, {}
+  if redis.acl_check_cmd and #writes > 1 then
+    local checked = {}
+    for i = 1, #writes do
+      local name = writes[i][1]
+      if not checked[name] and not redis.acl_check_cmd(unpack(writes[i])) then
+        fail('NOPERM', "the user has no permissions to run the '" .. string.lower(name) .. "' command; nothing was written")
+      end
+      checked[name] = true
+    end
+  end
+  for i = 1, #writes do
+    run(unpack(writes[i]))
+  end
+end
+
+-- A command. One that writes runs with the others when the script has computed everything and calls flush(), or before its key is read.
+local function command(name, key, ...)
+  if
+    name == 'SET'
+    or name == 'PEXPIRE'
+    or name == 'DEL'
+    or name == 'RPUSH'
+    or name == 'LTRIM'
+    or name == 'ZADD'
+    or name == 'ZREM'
+    or name == 'HSETNX'
+    or name == 'HDEL'
+  then
+    pending[#pending + 1] = { name, key, ... }
+    touched[key] = true
+    return nil
+  end
+  if not key then
+    return run(name)
+  end
+  if touched[key] then
+    flush()
+  end
+  return run(name, key, ...)
 end
 
 -- Permits that can be charged: what is there, below 0 if more are spent, and what may be owed and counted exactly.

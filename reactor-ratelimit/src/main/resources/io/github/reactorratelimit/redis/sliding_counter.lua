@@ -31,7 +31,7 @@ end
 
 local function signed_room(policy, counts, now)
   local elapsed_grains = floor_div(ticks_until(now, counts.start), policy.grain)
-  local weighted = ceil_div(counts.previous * (policy.grains - elapsed_grains), policy.grains)
+  local weighted = floor_div(counts.previous * (policy.grains - elapsed_grains), policy.grains)
   return policy.limit - counts.current - weighted
 end
 
@@ -39,12 +39,12 @@ local function room(policy, counts, now)
   return math.max(0, signed_room(policy, counts, now))
 end
 
--- Ticks into a window until `previous` weighs at most `enough`.
+-- Ticks into a window until `previous` weighs less than `enough` + 1.
 local function elapsed_until(policy, previous, enough)
   if previous <= enough then
     return 0
   end
-  return (policy.grains - floor_div(enough * policy.grains, previous)) * policy.grain
+  return (policy.grains + 1 - ceil_div((enough + 1) * policy.grains, previous)) * policy.grain
 end
 
 -- In this window if enough of the previous one slides out in time, else in the next, at last in the one after.
@@ -82,14 +82,7 @@ function counter.remaining(policy, state, now)
 end
 
 function counter.reset(policy, state, now)
-  local counts = counts_at(policy, state, now)
-  if counts.current > 0 then
-    return ticks_until(counts.start + 2 * policy.window, now)
-  end
-  if counts.previous > 0 then
-    return ticks_until(counts.start + policy.window, now)
-  end
-  return 0
+  return counter.wait(policy, state, now, policy.limit)
 end
 
 -- Counts only in the window of the debit.

@@ -9,7 +9,10 @@
 -- state: entries 1 .. size, of which the first `kept` are those after `dropped` in the list, the others
 --   are in `tail`, to be written; `base` is the total before the first of them, where none is kept.
 --   The tail is handed on from state to state, since only the latest is ever used.
--- A refund rewrites the entries after the one it changes: few, where it comes soon after the debit.
+-- A refund rewrites the entry it changes and all younger ones, so a refund of an entry with REACH younger ones or more is lost: the
+--   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin. Refunds in one
+--   call share the work: each is noted at its entry in the tail, `{ time, total, refunded }`, their sum in `refunded` of
+--   the state, and the totals are corrected once, when they are written.
 
 local log = {}
 
@@ -17,6 +20,8 @@ local log = {}
 local WRAP = 1000000
 -- What a log holds at most, debts included.
 local MOST_PERMITS = WRAP / 2
+-- Entries that refunds may rewrite in one call.
+local REACH = 128
 -- More arguments than this do not fit on the stack of every version.
 local VALUES_PER_PUSH = 1000
 
@@ -54,8 +59,8 @@ local function time_of(state, entry)
   return element(state.source, 2 * (state.dropped + entry) - 1)
 end
 
--- Permits up to and including an entry; of entry 0, before the first.
-local function total_of(state, entry)
+-- Permits up to and including an entry, with those that were refunded in this call; of entry 0, before the first.
+local function noted_total(state, entry)
   if entry > state.kept then
     return state.tail[entry - state.kept][2]
   end
@@ -63,6 +68,28 @@ local function total_of(state, entry)
     return state.base
   end
   return element(state.source, 2 * (state.dropped + entry))
+end
+
+-- Subtracts what was refunded. An entry that holds nothing any more stays until it is written.
+local function correct(state)
+  local refunded = 0
+  for _, entry in ipairs(state.tail) do
+    refunded = refunded + (entry[3] or 0)
+    entry[2] = wrapped(entry[2] - refunded)
+    entry[3] = nil
+  end
+  state.refunded = nil
+end
+
+-- Permits up to and including an entry; of entry 0, before the first.
+local function total_of(state, entry)
+  if state.refunded and entry > state.kept then
+    if entry == state.size then
+      return noted_total(state, entry) - state.refunded
+    end
+    correct(state)
+  end
+  return noted_total(state, entry)
 end
 
 -- The first entry from `low` on for which a condition holds that then holds for all, or size + 1. Most
@@ -143,8 +170,11 @@ local function reopen(state, first, open)
   if kept < state.kept then
     tail = {}
     read_elements(state.source, 2 * (state.dropped + kept) + 1, 2 * (state.dropped + state.kept))
-    for entry = kept + 1, state.size do
-      tail[#tail + 1] = { time_of(state, entry), total_of(state, entry) }
+    for entry = kept + 1, state.kept do
+      tail[#tail + 1] = { time_of(state, entry), noted_total(state, entry) }
+    end
+    for _, entry in ipairs(state.tail) do
+      tail[#tail + 1] = entry
     end
   end
   local forgotten = first - 1
@@ -154,6 +184,7 @@ local function reopen(state, first, open)
     kept = kept - forgotten,
     base = kept == forgotten and total_of(state, forgotten) or nil,
     tail = tail,
+    refunded = state.refunded,
     size = state.size - forgotten,
   }
 end
@@ -164,7 +195,7 @@ function log.debit(policy, state, now, permits)
     return single(now, permits)
   end
   local youngest = time_of(state, state.size)
-  local total = wrapped(total_of(state, state.size) + permits)
+  local total = wrapped(noted_total(state, state.size) + permits)
   if now > youngest then
     local next = reopen(state, live, state.size + 1)
     next.tail[#next.tail + 1] = { now, total }
@@ -176,32 +207,42 @@ function log.debit(policy, state, now, permits)
   return next
 end
 
--- Takes the permits out of the entry of the debit's time, as far as they are there.
+-- Permits that an entry holds; in the tail, less those that were refunded.
+local function held_by(state, entry)
+  local refunded = entry > state.kept and state.tail[entry - state.kept][3] or 0
+  return wrapped(noted_total(state, entry) - noted_total(state, entry - 1) - refunded)
+end
+
+-- Takes the permits out of the entry of the debit's time, as far as they are there. Also returns the permits that are lost.
 function log.refund(policy, state, now, debited_at, permits)
   if state.size == 0 or debited_at <= cutoff(policy, state, now) then
-    return state
+    return state, 0
   end
   local entry = first_entry(state, 1, function(candidate)
     return time_of(state, candidate) >= debited_at
   end)
   if entry > state.size or time_of(state, entry) ~= debited_at then
-    return state
+    return state, 0
   end
-  local held = wrapped(total_of(state, entry) - total_of(state, entry - 1))
-  local taken = math.min(permits, held)
-  if taken == held and state.size == 1 then
-    return policy.fresh
+  local oldest = math.max(1, state.size - REACH + 1)
+  if entry <= state.kept and entry < oldest then
+    return state, permits
   end
-  local next = reopen(state, 1, entry)
-  local position = entry - next.kept
-  for i = position, #next.tail do
-    next.tail[i][2] = wrapped(next.tail[i][2] - taken)
+  local taken = math.min(permits, held_by(state, entry))
+  if taken == 0 then
+    return state, 0
   end
-  if taken == held then
-    table.remove(next.tail, position)
+  -- Twice as many at a time, so that many refunds copy the tail a few times only; live ones, as all in the tail.
+  local open = math.max(oldest, first_live(policy, state, now), state.size - 2 * #state.tail)
+  local next = reopen(state, 1, math.min(entry, open))
+  local changed = next.tail[entry - next.kept]
+  changed[3] = (changed[3] or 0) + taken
+  next.refunded = (next.refunded or 0) + taken
+  while next.size > next.kept and held_by(next, next.size) == 0 do
+    next.refunded = next.refunded - (table.remove(next.tail)[3] or 0)
     next.size = next.size - 1
   end
-  return next
+  return next.size == 0 and policy.fresh or next, 0
 end
 
 -- Entries more than a window ahead come from a clock that has gone back: what they held then counts from now.
@@ -229,15 +270,21 @@ end
 
 function log.save(key, _, state, ttl)
   local values = {}
+  -- Read before the first write: a read of the key would run the writes that are pending.
+  local before = noted_total(state, state.kept)
   if state.kept == 0 then
     command('DEL', key)
     values[1] = text(state.base)
   elseif state.dropped > 0 or 2 * (state.dropped + state.kept) < state.source.length - 1 then
     command('LTRIM', key, text(2 * state.dropped), text(2 * (state.dropped + state.kept)))
   end
+  correct(state)
   for _, entry in ipairs(state.tail) do
-    values[#values + 1] = text(entry[1])
-    values[#values + 1] = text(entry[2])
+    if entry[2] ~= before then
+      values[#values + 1] = text(entry[1])
+      values[#values + 1] = text(entry[2])
+      before = entry[2]
+    end
   end
   for i = 1, #values, VALUES_PER_PUSH do
     command('RPUSH', key, unpack(values, i, math.min(i + VALUES_PER_PUSH - 1, #values)))

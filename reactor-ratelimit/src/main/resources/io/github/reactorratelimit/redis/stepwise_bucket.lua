@@ -2,8 +2,10 @@
 -- both, or neither.
 --
 -- parameters: capacity, refill, period
--- state, stored: since (the last refill point, or where the grid started), used (tokens missing since then); stored too is the
---   capacity, if more are missing
+-- state: from (the last refill point, or the debit that started the grid), since (a period before the next refill point: from, or
+--   later if debits were refunded), used (tokens missing), first (those of them that were debited until since)
+-- stored: since, used; the capacity, if more are missing; the capacity and first, if that is less than used or from is before
+--   since; then also since - from
 
 local stepwise = {}
 
@@ -13,7 +15,7 @@ function algorithms.stepwise_bucket(parameters)
     capacity = parameters[1],
     refill = parameters[2],
     period = parameters[3],
-    fresh = { since = -BEYOND, used = 0 },
+    fresh = { from = -BEYOND, since = -BEYOND, used = 0, first = 0 },
   }
 end
 
@@ -26,7 +28,8 @@ local function steps_at(policy, state, now)
   if refills == 0 then
     return state
   end
-  return { since = state.since + refills * policy.period, used = state.used - refills * policy.refill }
+  local since, used = state.since + refills * policy.period, state.used - refills * policy.refill
+  return { from = since, since = since, used = used, first = used }
 end
 
 local function ticks_until_refilled(policy, current, now, tokens)
@@ -45,9 +48,10 @@ end
 function stepwise.debit(policy, state, now, permits)
   local current = steps_at(policy, state, now)
   if current.used == 0 then
-    return { since = now, used = permits }
+    return { from = now, since = now, used = permits, first = permits }
   end
-  return { since = current.since, used = current.used + permits }
+  local first = now <= current.since and current.first + permits or current.first
+  return { from = current.from, since = current.since, used = current.used + permits, first = first }
 end
 
 -- Times stay exact: so many periods, at most, until all is refilled.
@@ -68,40 +72,61 @@ function stepwise.reset(policy, state, now)
   return ticks_until_refilled(policy, current, now, current.used)
 end
 
--- All if no refill point came since the debit, else only what the refills since could not have covered.
+-- All if no refill point came since the debit, and the grid starts now if nothing else keeps it; else only what the refills since,
+-- and one more, could not have covered.
 function stepwise.refund(policy, state, now, debited_at, permits)
   local current = steps_at(policy, state, now)
   local back = permits
-  if current.since > debited_at then
+  if current.from > debited_at then
     local periods = floor_div(ticks_until(math.max(now, current.since), debited_at), policy.period)
-    local covered = periods >= ceil_div(permits, policy.refill) - 1
-    back = covered and 0 or permits - (periods + 1) * policy.refill
+    local covered = periods >= ceil_div(permits, policy.refill) - 2
+    back = covered and 0 or permits - (periods + 2) * policy.refill
+  end
+  if back == 0 or current.used == 0 then
+    return state
   end
   if back >= current.used then
     return policy.fresh
   end
-  return { since = current.since, used = current.used - back }
+  local from, since, used, first = current.from, current.since, current.used - back, current.first
+  if debited_at <= since then
+    first = first - back
+    if first <= 0 then
+      since, first = math.max(now, since), used
+    end
+  end
+  return { from = from, since = since, used = used, first = math.min(first, used) }
 end
 
 function stepwise.rebase(policy, state, now)
   if ticks_until(state.since, now) > policy.period then
-    return { since = now, used = state.used }
+    return { from = now, since = now, used = state.used, first = state.used }
   end
   return state
 end
 
 function stepwise.load(key, policy)
-  local numbers = load_integers(key, 2, 1)
+  local numbers = load_integers(key, 2, 3)
   if not numbers then
     return policy.fresh
   end
-  local since, used, overdrawn = unpack(numbers)
-  if used < 1 or used <= (overdrawn or 0) then
+  local since, used, overdrawn, first, age = unpack(numbers)
+  if used < 1 or not first and used <= (overdrawn or 0) or first and first > used then
     corrupt('a used amount below 1')
   end
-  return { since = since, used = counted(used, policy.capacity, overdrawn) }
+  used = counted(used, policy.capacity, overdrawn)
+  return { from = since - (age or 0), since = since, used = used, first = math.min(first or used, used) }
 end
 
 function stepwise.save(key, policy, state, ttl)
-  save_text(key, text(state.since) .. ' ' .. text(state.used) .. overdraft(state.used, policy.capacity), ttl)
+  local stored = text(state.since) .. ' ' .. text(state.used)
+  if state.first < state.used or state.from < state.since then
+    stored = stored .. ' ' .. text(policy.capacity) .. ' ' .. text(state.first)
+  else
+    stored = stored .. overdraft(state.used, policy.capacity)
+  end
+  if state.from < state.since then
+    stored = stored .. ' ' .. text(state.since - state.from)
+  end
+  save_text(key, stored, ttl)
 end

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
@@ -106,7 +107,7 @@ class AdaptiveLimiterTest {
                 .build();
         RateLimiter shared =
                 RateLimiter.builder(TokenBucket.perSecond(1)).scheduler(time).build();
-        shared.tryAcquireNow("k", 1);
+        DirectLimiter.of(shared).tryAcquireNow("k", 1);
         Mono<Integer> call = Mono.just(1)
                 .transform(RateLimitOperators.limitRate(
                         shared, spec -> spec.key("k").reject()))

@@ -222,9 +222,9 @@ class AlgorithmsTest {
         Key<?> key = key(SlidingWindowCounter.of(4, Duration.ofNanos(1_000)), LOCAL);
         assertThat(key.ask(900, 4)).isZero();
         assertThat(key.ask(900, 1))
-                .as("a quarter of the previous window must slide out")
-                .isEqualTo(350);
-        assertThat(key.ask(900, 4)).as("all of it").isEqualTo(1_100);
+                .as("the previous window must weigh less than 4 permits")
+                .isEqualTo(101);
+        assertThat(key.ask(900, 4)).as("less than 1 permit").isEqualTo(851);
     }
 
     @Test
@@ -242,6 +242,10 @@ class AlgorithmsTest {
         assertThat(denied.limit()).isEqualTo(7);
         assertThat(denied.remaining()).isEqualTo(1);
         assertThat(denied.waitTicks()).isEqualTo(86_398 * SECOND);
+        assertThat(denied.resetTicks()).isEqualTo(86_398 * SECOND);
+        assertThat(read(key, 0, 0).resetTicks())
+                .as("of the part that does not bind")
+                .isEqualTo(86_400 * SECOND);
         assertThat(denied.allowed()).isFalse();
     }
 

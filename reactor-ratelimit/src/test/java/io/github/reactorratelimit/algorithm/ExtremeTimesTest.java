@@ -11,6 +11,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -53,6 +54,9 @@ class ExtremeTimesTest {
                 new Gcra(MOST, second, MOST),
                 new LeakyBucket(MOST, second, MOST),
                 new LeakyBucket(3, second, 10),
+                WarmUp.of(MOST, second, Duration.ofDays(366)),
+                WarmUp.of(3, Duration.ofDays(366), Duration.ofDays(366)),
+                WarmUp.of(7, Duration.ofNanos(1_000), Duration.ofNanos(1_000)),
                 FixedWindow.of(MOST, Duration.ofDays(366)),
                 FixedWindow.of(10, second),
                 FixedWindow.of(10, second).fromFirstRequest(),

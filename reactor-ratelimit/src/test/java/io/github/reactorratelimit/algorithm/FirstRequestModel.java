@@ -13,6 +13,7 @@ final class FirstRequestModel implements ReferenceModel {
     private final long length;
     private final List<Grant> inWindow = new ArrayList<>();
     private long start;
+    private long phase;
 
     FirstRequestModel(long limit, long length) {
         this.limit = big(limit);
@@ -20,7 +21,7 @@ final class FirstRequestModel implements ReferenceModel {
     }
 
     private BigInteger usedAt(long now) {
-        if (now >= start + length) {
+        if (now >= phase + length) {
             inWindow.clear();
         }
         return inWindow.stream().map(grant -> big(grant.permits())).reduce(BigInteger.ZERO, BigInteger::add);
@@ -35,6 +36,7 @@ final class FirstRequestModel implements ReferenceModel {
     public void debit(long now, long permits) {
         if (usedAt(now).signum() == 0) {
             start = now;
+            phase = now;
         }
         inWindow.add(new Grant(now, permits));
     }
@@ -42,7 +44,13 @@ final class FirstRequestModel implements ReferenceModel {
     @Override
     public void refund(long now, long debitedAt, long permits) {
         usedAt(now);
-        inWindow.remove(new Grant(debitedAt, permits));
+        if (debitedAt < start || !inWindow.remove(new Grant(debitedAt, permits))) {
+            return;
+        }
+        if (debitedAt <= phase && inWindow.stream().noneMatch(grant -> grant.at() <= phase)) {
+            phase = now;
+            start = Math.max(start, now - length);
+        }
     }
 
     @Override
@@ -52,12 +60,12 @@ final class FirstRequestModel implements ReferenceModel {
 
     @Override
     public long retry(long now, long permits) {
-        return start + length - now;
+        return phase + length - now;
     }
 
     @Override
     public long reset(long now) {
-        return usedAt(now).signum() == 0 ? 0 : start + length - now;
+        return usedAt(now).signum() == 0 ? 0 : phase + length - now;
     }
 
     @Override

@@ -7,10 +7,16 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.URISyntaxException;
+import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /** Reads the vectors, for whoever runs them. */
 public final class GoldenVectors {
@@ -21,6 +27,19 @@ public final class GoldenVectors {
     private static final long EXACT_IN_A_DOUBLE = 1L << 53;
 
     private GoldenVectors() {}
+
+    /** The names of all files. */
+    public static List<String> files() {
+        URL directory = Objects.requireNonNull(GoldenVectors.class.getResource("/vectors"));
+        try (Stream<Path> files = Files.list(Path.of(directory.toURI()))) {
+            return files.map(file -> file.getFileName().toString())
+                    .map(name -> name.substring(0, name.length() - ".csv".length()))
+                    .sorted()
+                    .toList();
+        } catch (IOException | URISyntaxException e) {
+            throw new IllegalStateException(e);
+        }
+    }
 
     /** One row: {@code op,now,permits,debited_at,allowed,remaining,retry,reset}. */
     public record Row(

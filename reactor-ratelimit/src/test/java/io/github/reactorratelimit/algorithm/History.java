@@ -3,12 +3,13 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.CompositePolicy;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.FixedWindow;
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.ReferenceModel.Grant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 
 /**
  * A random history of one key, run through an algorithm and its model side by side. Whoever was denied
@@ -36,6 +37,7 @@ final class History<S> {
     private long now;
     private long promised = NONE;
     private long promisedPermits;
+    private boolean debitedSinceRefund;
     private int refunds;
 
     private History(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random, Tally tally) {
@@ -166,6 +168,7 @@ final class History<S> {
     /** What is debited together may be given back in part. */
     private void grant(long permits) {
         Grant grant = new Grant(now, permits);
+        debitedSinceRefund = refunds > 0;
         model.debit(now, permits);
         grants.add(grant);
         debits.add(grant);
@@ -185,6 +188,7 @@ final class History<S> {
         same("uncharged", left, model.overdraw(now, permits, maxDebt));
         if (permits > left) {
             debits.add(new Grant(now, permits - left));
+            debitedSinceRefund = refunds > 0;
         }
         compare();
     }
@@ -210,26 +214,43 @@ final class History<S> {
         promised = NONE;
         int youngFirst = grants.size() - 1 - random.nextInt(Math.min(grants.size(), 4));
         Grant grant = grants.remove(youngFirst);
-        debits.remove(grant);
-        refunds++;
-        long before = algorithm.remaining(state, now);
+        int index = debits.indexOf(grant);
+        debits.remove(index);
+        S before = state;
         state = algorithm.refund(state, now, grant.at(), grant.permits());
         packedState = packed == null ? 0 : packed.refund(packedState, now, grant.at(), grant.permits());
         model.refund(now, grant.at(), grant.permits());
         compare();
-        if (!debitsMoveTheGrid()) {
-            notAboveWithoutTheDebits(now, now + 1, now + scenario.stepTicks(), now + scenario.recoverTicks());
-        } else if (refunds == 1 && algorithm.remaining(state, now) > before) {
-            notAboveWithoutTheDebits(now);
+        if (debitsMoveTheGrid() && state.equals(before)) {
+            debits.add(index, grant);
+            return;
+        }
+        refunds++;
+        if (!debitsMoveTheGrid() || !debitedSinceRefund) {
+            long recover = scenario.recoverTicks();
+            long reset = algorithm.resetTicks(state, now);
+            long at = Math.max(grant.at(), now - recover);
+            notAboveWithoutTheDebits(
+                    now,
+                    now + 1,
+                    now + scenario.stepTicks(),
+                    Math.max(now, at + recover),
+                    now + random.nextLong(2 * recover + 1),
+                    now + recover,
+                    reset == Algorithm.UNKNOWN ? now : now + Math.max(0, reset - 1),
+                    reset == Algorithm.UNKNOWN ? now : now + reset);
         }
     }
 
     /**
-     * Where debits decide when the next refill comes, the key without the debit may even be worse off by
-     * its later grid; so only what the first refund gave back can be compared.
+     * Where debits decide when the next refill comes, a key with a debit more may be better off by its earlier grid, with
+     * or without a refund. So a refund that came too late to give anything back leaves its debit in the comparison, and
+     * the others are compared as long as nothing was debited after the first of them. The same for a warm-up, which
+     * what is not given back keeps warm.
      */
     private boolean debitsMoveTheGrid() {
-        return scenario.policy() instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE
+        return scenario.policy() instanceof WarmUp
+                || scenario.policy() instanceof TokenBucket bucket && bucket.style() == TokenBucket.Refill.STEPWISE
                 || scenario.policy() instanceof FixedWindow window
                         && window.alignment() instanceof FixedWindow.Alignment.FirstRequest;
     }
@@ -237,14 +258,14 @@ final class History<S> {
     private void notAboveWithoutTheDebits(long... times) {
         ReferenceModel without = scenario.model().get();
         debits.forEach(debit -> without.debit(debit.at(), debit.permits()));
-        for (long time : times) {
+        LongStream.of(times).sorted().forEach(time -> {
             long remaining = algorithm.remaining(state, time);
             long most = without.remaining(time);
             if (remaining > Math.max(0, most)) {
                 throw new AssertionError("refund at " + now + " lifted remaining at " + time + " to " + remaining
                         + ", without the debit it would be " + most);
             }
-        }
+        });
     }
 
     private void compare() {
@@ -265,7 +286,7 @@ final class History<S> {
 
     /** A line whose next slot lies within this tick lets anything pass, and is not yet empty. */
     private boolean isQueueFree() {
-        return scenario.policy() instanceof LeakyBucket && model.allows(now, 1);
+        return !scenario.policy().settles() && !scenario.policy().needsRelease() && model.allows(now, 1);
     }
 
     private void same(String what, long actual, long expected) {

@@ -7,13 +7,15 @@ import io.github.reactorratelimit.testing.Seeds;
 import java.util.EnumSet;
 import java.util.Set;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Every algorithm, over objects and over longs, against a naive model in unbounded integers. */
+@Tag("slow")
 class ReferenceModelTest {
 
-    private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 100_000;
+    private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 25_000;
 
     private static final Set<Scenario.Kind> PACKED = EnumSet.of(
             Scenario.Kind.TOKEN_BUCKET,
@@ -22,8 +24,8 @@ class ReferenceModelTest {
             Scenario.Kind.FIXED_WINDOW_EPOCH,
             Scenario.Kind.CONCURRENCY_LIMIT);
 
-    private static final Set<Scenario.Kind> SETTLED =
-            EnumSet.complementOf(EnumSet.of(Scenario.Kind.LEAKY_BUCKET, Scenario.Kind.CONCURRENCY_LIMIT));
+    private static final Set<Scenario.Kind> SETTLED = EnumSet.complementOf(
+            EnumSet.of(Scenario.Kind.LEAKY_BUCKET, Scenario.Kind.WARM_UP, Scenario.Kind.CONCURRENCY_LIMIT));
 
     @ParameterizedTest
     @EnumSource

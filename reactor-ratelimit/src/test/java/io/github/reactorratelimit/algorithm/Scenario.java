@@ -10,6 +10,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -65,6 +66,16 @@ record Scenario(
             @Override
             RateLimitPolicy policy(SplittableRandom random, Tick tick) {
                 return new LeakyBucket(amount(random), period(random, tick), amount(random));
+            }
+        },
+        /** Some hundred ticks: the model counts them one by one. */
+        WARM_UP {
+            @Override
+            RateLimitPolicy policy(SplittableRandom random, Tick tick) {
+                return WarmUp.of(
+                        amount(random),
+                        Duration.ofNanos(tick.toNanos(1 + random.nextInt(40))),
+                        Duration.ofNanos(tick.toNanos(1 + random.nextInt(120))));
             }
         },
         FIXED_WINDOW_EPOCH {
@@ -180,6 +191,9 @@ record Scenario(
             return fill(gcra.burst(), gcra.permits(), clock.tick().ticks("period", gcra.period()));
         } else if (policy instanceof LeakyBucket leaky) {
             return fill(2, leaky.permits(), clock.tick().ticks("period", leaky.period()));
+        } else if (policy instanceof WarmUp warmUp) {
+            return fill(2, warmUp.permits(), clock.tick().ticks("period", warmUp.period()))
+                    + clock.tick().ticks("warmUp", warmUp.warmUp());
         } else if (policy instanceof FixedWindow window) {
             return clock.tick().ticks("window", window.window());
         } else if (policy instanceof SlidingWindowLog log) {
@@ -213,6 +227,12 @@ record Scenario(
         } else if (policy instanceof LeakyBucket leaky) {
             long period = tick.ticks("period", leaky.period());
             return new GcraModel(leaky.permits(), period, leaky.queueCapacity(), true, clock.start());
+        } else if (policy instanceof WarmUp warmUp) {
+            return new WarmUpModel(
+                    warmUp.permits(),
+                    tick.ticks("period", warmUp.period()),
+                    tick.ticks("warmUp", warmUp.warmUp()),
+                    clock.start());
         } else if (policy instanceof FixedWindow window) {
             return windowModel(window, clock);
         } else if (policy instanceof SlidingWindowLog log) {

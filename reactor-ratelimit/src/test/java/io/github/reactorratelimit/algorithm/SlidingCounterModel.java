@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.algorithm;
 
 import static io.github.reactorratelimit.algorithm.ReferenceModel.big;
-import static io.github.reactorratelimit.algorithm.ReferenceModel.ceilDiv;
 
 import java.math.BigInteger;
 import java.util.HashMap;
@@ -30,18 +29,16 @@ final class SlidingCounterModel implements ReferenceModel {
         return used.getOrDefault(index, BigInteger.ZERO);
     }
 
-    private BigInteger estimateTimesWindow(long now) {
+    private BigInteger estimate(long now) {
         BigInteger index = indexOf(now);
         BigInteger elapsed = big(now).add(offset).subtract(index.multiply(window));
-        return usedIn(index.subtract(BigInteger.ONE))
-                .multiply(window.subtract(elapsed))
-                .add(usedIn(index).multiply(window));
+        BigInteger weightTimesWindow = usedIn(index.subtract(BigInteger.ONE)).multiply(window.subtract(elapsed));
+        return ReferenceModel.floorDiv(weightTimesWindow, window).add(usedIn(index));
     }
 
     @Override
     public boolean allows(long now, long permits) {
-        BigInteger wanted = estimateTimesWindow(now).add(big(permits).multiply(window));
-        return wanted.compareTo(limit.multiply(window)) <= 0;
+        return estimate(now).add(big(permits)).compareTo(limit) <= 0;
     }
 
     @Override
@@ -58,8 +55,7 @@ final class SlidingCounterModel implements ReferenceModel {
 
     @Override
     public long remaining(long now) {
-        BigInteger left = limit.multiply(window).subtract(estimateTimesWindow(now));
-        return ReferenceModel.floorDiv(left, window).longValueExact();
+        return limit.subtract(estimate(now)).longValueExact();
     }
 
     /** Computed as a fraction, and then held against the definition: a tick earlier it does not allow. */
@@ -75,25 +71,22 @@ final class SlidingCounterModel implements ReferenceModel {
         throw new AssertionError("never allowed");
     }
 
-    /** Where in a window the weight of the one before has fallen far enough; its start if at once or never. */
+    /** Where in a window the weight of the one before has fallen below a whole permit too many; its start if at once or never. */
     private long turnIn(BigInteger index, long permits) {
         BigInteger previous = usedIn(index.subtract(BigInteger.ONE));
         BigInteger room = limit.subtract(usedIn(index)).subtract(big(permits));
         if (previous.signum() == 0 || room.signum() < 0 || room.compareTo(previous) >= 0) {
             return startOf(index);
         }
-        return startOf(index)
-                + ceilDiv(previous.subtract(room).multiply(window), previous).longValueExact();
+        BigInteger enough = room.add(BigInteger.ONE);
+        BigInteger elapsed = ReferenceModel.floorDiv(previous.subtract(enough).multiply(window), previous);
+        return startOf(index) + elapsed.add(BigInteger.ONE).longValueExact();
     }
 
     @Override
     public long reset(long now) {
-        BigInteger index = indexOf(now);
-        if (usedIn(index).signum() > 0) {
-            return startOf(index.add(big(2))) - now;
-        }
-        boolean previous = usedIn(index.subtract(BigInteger.ONE)).signum() > 0;
-        return previous ? startOf(index.add(BigInteger.ONE)) - now : 0;
+        long all = limit.longValueExact();
+        return allows(now, all) ? 0 : retry(now, all);
     }
 
     private long startOf(BigInteger index) {
@@ -102,7 +95,6 @@ final class SlidingCounterModel implements ReferenceModel {
 
     @Override
     public void checkWorstCase(List<Grant> grants) {
-        BigInteger most = limit.shiftLeft(1).subtract(BigInteger.ONE);
-        ReferenceModel.checkWindows(grants, window.longValueExact(), most);
+        ReferenceModel.checkWindows(grants, window.longValueExact(), limit.shiftLeft(1));
     }
 }

@@ -16,6 +16,8 @@ final class StepwiseModel implements ReferenceModel {
     private BigInteger tokens;
     private boolean full = true;
     private long nextRefill;
+    private long lastRefill;
+    private BigInteger keepsGrid = BigInteger.ZERO;
 
     StepwiseModel(long capacity, long refill, long periodTicks) {
         this.capacity = big(capacity);
@@ -28,7 +30,9 @@ final class StepwiseModel implements ReferenceModel {
         while (!full && nextRefill <= now) {
             refillPoints.add(nextRefill);
             tokens = tokens.add(refill).min(capacity);
+            lastRefill = nextRefill;
             nextRefill += period;
+            keepsGrid = capacity.subtract(tokens);
             full = tokens.equals(capacity);
         }
     }
@@ -44,7 +48,12 @@ final class StepwiseModel implements ReferenceModel {
         refill(now);
         if (full) {
             full = false;
+            lastRefill = now;
             nextRefill = now + period;
+            keepsGrid = BigInteger.ZERO;
+        }
+        if (now <= nextRefill - period) {
+            keepsGrid = keepsGrid.add(big(permits));
         }
         tokens = tokens.subtract(big(permits));
     }
@@ -52,11 +61,17 @@ final class StepwiseModel implements ReferenceModel {
     @Override
     public void refund(long now, long debitedAt, long permits) {
         refill(now);
-        boolean gridIsOlder = nextRefill - period <= debitedAt;
-        BigInteger mostRefills = gridIsOlder ? BigInteger.ZERO : big((now - debitedAt) / period + 1);
+        BigInteger mostRefills = lastRefill <= debitedAt ? BigInteger.ZERO : big((now - debitedAt) / period + 2);
         BigInteger back = big(permits).subtract(mostRefills.multiply(refill)).max(BigInteger.ZERO);
         tokens = tokens.add(back).min(capacity);
         full = tokens.equals(capacity);
+        if (!full && back.signum() > 0 && debitedAt <= nextRefill - period) {
+            keepsGrid = keepsGrid.subtract(back);
+            if (keepsGrid.signum() <= 0) {
+                nextRefill = now + period;
+                keepsGrid = capacity.subtract(tokens);
+            }
+        }
     }
 
     @Override

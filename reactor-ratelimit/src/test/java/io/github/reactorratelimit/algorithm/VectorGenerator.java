@@ -9,6 +9,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import io.github.reactorratelimit.algorithm.ReferenceModel.Grant;
 import java.io.IOException;
@@ -94,6 +95,12 @@ final class VectorGenerator {
                         new LeakyBucket(10, second, 5),
                         new LeakyBucket(3, second, 10),
                         new LeakyBucket(300_000, second, 4)));
+        files.put(
+                "warm_up.csv",
+                List.of(
+                        WarmUp.of(10, Duration.ofMillis(1), Duration.ofMillis(16)),
+                        WarmUp.of(7, Duration.ofMillis(3), Duration.ofMillis(10)),
+                        WarmUp.of(5_000, Duration.ofMillis(1), Duration.ofMillis(5))));
         files.put(
                 "fixed_window.csv",
                 List.of(

@@ -10,6 +10,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -42,6 +43,7 @@ final class VectorPolicies {
             case "gcra" -> new Gcra(number(values, "permits"), micros(values, "period"), number(values, "burst"));
             case "leaky_bucket" ->
                 new LeakyBucket(number(values, "permits"), micros(values, "period"), number(values, "queue"));
+            case "warm_up" -> WarmUp.of(number(values, "permits"), micros(values, "period"), micros(values, "warm_up"));
             case "fixed_window" -> fixedWindow(values);
             case "sliding_log" -> SlidingWindowLog.of(number(values, "limit"), micros(values, "window"));
             case "sliding_counter" -> SlidingWindowCounter.of(number(values, "limit"), micros(values, "window"));
@@ -96,6 +98,12 @@ final class VectorPolicies {
                     "permits=" + leaky.permits(),
                     "period=" + micros(leaky.period()),
                     "queue=" + leaky.queueCapacity());
+        } else if (policy instanceof WarmUp warmUp) {
+            return fields(
+                    "warm_up",
+                    "permits=" + warmUp.permits(),
+                    "period=" + micros(warmUp.period()),
+                    "warm_up=" + micros(warmUp.warmUp()));
         } else if (policy instanceof FixedWindow window) {
             return fixedWindow(window);
         } else if (policy instanceof SlidingWindowLog log) {

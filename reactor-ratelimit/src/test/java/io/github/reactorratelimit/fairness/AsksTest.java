@@ -25,13 +25,8 @@ class AsksTest {
                 .scheduler(time)
                 .recorder(new RateLimitRecorder() {
                     @Override
-                    public void waitStarted() {
-                        atTheLimiter.incrementAndGet();
-                    }
-
-                    @Override
-                    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
-                        atTheLimiter.decrementAndGet();
+                    public void queueChanged(int change) {
+                        atTheLimiter.addAndGet(change);
                     }
 
                     @Override

@@ -2,8 +2,10 @@ package io.github.reactorratelimit.fairness;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.queue.QueueRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,21 +16,19 @@ import reactor.core.scheduler.Schedulers;
 class FairClassTest {
 
     private final FairClass calls = new FairClass();
-    private final FairLine line = new FairLine(
+    private final FairKeyQueue line = new FairKeyQueue(
             RateLimiter.of(TokenBucket.perSecond(1)),
             "k",
             new FairQueue(1, 10, 1, 1),
             Duration.ofMillis(1),
             Schedulers.immediate(),
-            Schedulers.immediate());
-    private long sequence;
+            new QueueRuntime("k", Schedulers.immediate(), Schedulers.immediate(), RateLimitRecorder.NOOP));
 
     private FairCall add(String tenant, long permits, long weight) {
         FairCall call = new FairCall(
                 line,
                 new BaseSubscriber<Object>() {},
-                new FairCall.Wish(tenant, 0, new Terms(Kind.SPENT, permits), weight, Long.MAX_VALUE));
-        call.sequence = sequence++;
+                new FairCall.Request(tenant, 0, new Terms(Kind.SPENT, permits), weight, Long.MAX_VALUE));
         calls.add(call);
         return call;
     }

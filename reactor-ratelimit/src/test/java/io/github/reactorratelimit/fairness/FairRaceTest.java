@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimiter;
@@ -90,12 +91,12 @@ class FairRaceTest {
         FairShare share = FairShare.over(limiter, "k").scheduler(time).build();
         int granted = 0;
         for (int round = 0; round < ROUNDS; round++) {
-            assertThat(limiter.tryAcquireNow("k", 1)).isTrue();
+            assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isTrue();
             Receiver<Decision> waiting = Receiver.of(share.acquire("a", CLASS, 1, NO_LIMIT));
             time.advance(INTERVAL_NANOS);
             race(time::runDue, waiting::cancel);
             time.runDue();
-            assertThat(limiter.tryAcquireNow("k", 1))
+            assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1))
                     .as("round %d: the permit was returned unless it was delivered", round)
                     .isEqualTo(waiting.get() == null);
             assertThat(share.queued()).isZero();

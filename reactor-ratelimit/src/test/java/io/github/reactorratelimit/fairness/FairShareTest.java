@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.Lease;
@@ -133,7 +134,7 @@ class FairShareTest {
         waits.forEach(Disposable::dispose);
         world.assertQuiet();
         world.pass(10);
-        assertThat(world.limiter.tryAcquireNow(World.KEY, 1)).isTrue();
+        assertThat(DirectLimiter.of(world.limiter).tryAcquireNow(World.KEY, 1)).isTrue();
     }
 
     @Test
@@ -147,7 +148,7 @@ class FairShareTest {
         world.pass(1);
         assertThat(world.denied).containsExactly(2);
         world.pass(5);
-        assertThat(world.limiter.tryAcquireNow(World.KEY, 1)).isTrue();
+        assertThat(DirectLimiter.of(world.limiter).tryAcquireNow(World.KEY, 1)).isTrue();
         world.assertQuiet();
     }
 
@@ -176,7 +177,8 @@ class FairShareTest {
         Decision denied = world.share.limiter("interactive").tryAcquire("u").block();
         assertThat(denied.allowed()).isFalse();
         assertThat(denied.retryAfter()).contains(ofMillis(20));
-        assertThat(world.share.limiter("interactive").tryAcquireNow("u", 1)).isFalse();
+        assertThat(DirectLimiter.of(world.share.limiter("interactive")).tryAcquireNow("u", 1))
+                .isFalse();
         world.pass(30);
         assertThat(world.share.limiter("interactive").tryAcquire("u").block().allowed())
                 .isTrue();
@@ -228,7 +230,7 @@ class FairShareTest {
         world.call("late", "batch", 1, Duration.ZERO);
         assertThat(world.failures).hasSize(51);
         world.pass(10);
-        assertThat(world.limiter.tryAcquireNow(World.KEY, 1)).isTrue();
+        assertThat(DirectLimiter.of(world.limiter).tryAcquireNow(World.KEY, 1)).isTrue();
         world.share.close().block(PATIENCE);
     }
 
@@ -475,10 +477,10 @@ class FairShareTest {
             assertThat(toldAtOnce(wrong, LimitSpec::reject))
                     .singleElement()
                     .isInstanceOf(IllegalArgumentException.class);
-            assertThat(wrong.tryAcquireNow("a", 1)).isFalse();
+            assertThat(DirectLimiter.of(wrong).tryAcquireNow("a", 1)).isFalse();
             assertThatThrownBy(() -> wrong.tryAcquire("a").block()).isInstanceOf(IllegalArgumentException.class);
         }
-        assertThat(world.limiter.tryAcquireNow(World.KEY, 1))
+        assertThat(DirectLimiter.of(world.limiter).tryAcquireNow(World.KEY, 1))
                 .as("nothing was taken")
                 .isTrue();
         assertThat(weightless.limiter.peek(World.KEY).block().remaining()).isEqualTo(9);

@@ -5,6 +5,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.testing.Seeds;
@@ -99,7 +100,7 @@ class HotKeysTest {
     /** What is counted and what is missed is all that was said; nothing is counted twice or lost on the way. */
     @Test
     void everyPermitIsCountedOrMissed() throws Exception {
-        Tally tally = new Tally(16, 2);
+        KeyCounter tally = new KeyCounter(16, 2);
         AtomicBoolean reading = new AtomicBoolean(true);
         Thread reader = new Thread(() -> {
             while (reading.get()) {
@@ -124,10 +125,10 @@ class HotKeysTest {
                 RateLimiter.builder(Gcra.of(4, ofHours(10))).keyRecorder(hot).build();
         String longKey = "k".repeat(300);
         limiter.tryAcquire(longKey, 4).block(PATIENCE);
-        limiter.tryAcquireNow("alice", 2);
-        limiter.decideNow("alice", 1);
+        DirectLimiter.of(limiter).tryAcquireNow("alice", 2);
+        DirectLimiter.of(limiter).decideNow("alice", 1, false);
         limiter.acquire("bob").block(PATIENCE);
-        limiter.decideNow("alice", 2);
+        DirectLimiter.of(limiter).decideNow("alice", 2, false);
         limiter.tryAcquire("bob", 4).block(PATIENCE);
         assertThat(hot.mostUsed().block(PATIENCE))
                 .containsExactly(new HotKey(hot.hashOf(longKey), 4, 4), new HotKey(hot.hashOf("alice"), 3, 3));
@@ -145,7 +146,7 @@ class HotKeysTest {
                     throw new IllegalStateException("broken");
                 })
                 .build();
-        assertThat(limiter.tryAcquireNow("a", 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("a", 1)).isTrue();
         assertThat(limiter.tryAcquire("a").block(PATIENCE).allowed()).isTrue();
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.testing.Seeds;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,8 @@ class SummaryTest {
         summary.add(hash(2), 7);
         summary.add(0, 5);
         assertThat(Summary.heaviest(List.of(summary), 2, 4))
-                .containsExactly(new HotKey(HotKeys.hex(hash(2)), 7, 11), new HotKey(HotKeys.hex(1), 5, 9));
+                .containsExactly(
+                        new HotKey(HexFormat.of().toHexDigits(hash(2)), 7, 11),
+                        new HotKey(HexFormat.of().toHexDigits(1L), 5, 9));
     }
 }

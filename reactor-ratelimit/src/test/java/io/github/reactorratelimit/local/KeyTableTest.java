@@ -33,9 +33,10 @@ class KeyTableTest {
     @Test
     void bothFormsOfDebitAnswerAlike() {
         assertThat(table.tryDebit(KEY, 0, 4)).isZero();
-        assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 0, 50));
+        assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 0, 50, INTERVAL));
         assertThat(table.tryDebit(KEY, 3, 1)).isEqualTo(7);
-        assertThat(table.debit(KEY, 3, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 7, 47));
+        assertThat(table.debit(KEY, 3, 1))
+                .isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 7, 47, Algorithm.UNKNOWN));
         assertThat(table.tryDebit(KEY, 10, 1)).isZero();
     }
 

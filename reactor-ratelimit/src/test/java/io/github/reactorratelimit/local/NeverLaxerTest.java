@@ -9,6 +9,7 @@ import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.testing.Seeds;
@@ -30,8 +31,10 @@ class NeverLaxerTest {
     private static final int STEPS = 100;
     private static final int KEYS = 8;
 
+    /** Under a warm-up the earliest debit is not the laxest, since a later one keeps the key warm: see CrowdedWarmUpTest. */
     static List<RateLimitPolicy> policies() {
         return Tables.smallPolicies().stream()
+                .filter(policy -> !(policy instanceof WarmUp))
                 .filter(policy -> Forgetting.of(policy, Tables.CLOCK).marginTicks() == 0)
                 .toList();
     }
@@ -73,7 +76,7 @@ class NeverLaxerTest {
             this.alone = alone;
             this.random = random;
             this.maxKeys = 1 + random.nextInt(3);
-            this.table = KeyTable.of(alone.policy(), Tables.CLOCK, maxKeys, 1 << random.nextInt(3));
+            this.table = KeyTables.of(alone.policy(), Tables.CLOCK, maxKeys, 1 << random.nextInt(3));
             for (int key = 0; key < KEYS; key++) {
                 states.add(alone.fresh());
                 taken.add(new ArrayList<>());
@@ -130,7 +133,7 @@ class NeverLaxerTest {
     /** What the key inherits was debited by others: a late reading must not count as earlier than the forgetting. */
     @Test
     void forgottenKeyThatInheritsOthersDebitsIsHeldToTheTimeOfForgetting() {
-        KeyTable table = KeyTable.of(SlidingWindowLog.of(5, Duration.ofNanos(50)), Tables.CLOCK, 2, 1);
+        KeyTable table = KeyTables.of(SlidingWindowLog.of(5, Duration.ofNanos(50)), Tables.CLOCK, 2, 1);
         table.tryDebit(Tables.KEY, 40, 5);
         table.tryDebit("other", 40, 1);
         table.tryDebit("past the bound", 70, 1);
@@ -172,7 +175,7 @@ class NeverLaxerTest {
         Random random = new Random(Seeds.of("worst case, " + policy));
         long most = 0;
         for (int i = 0; i < 4 * HISTORIES; i++) {
-            KeyTable table = KeyTable.of(policy, Tables.CLOCK, 1, 1);
+            KeyTable table = KeyTables.of(policy, Tables.CLOCK, 1, 1);
             most = Math.max(most, greedy(table, worst, random));
         }
         System.out.printf("at most %d of %d in %s%n", most, worst.permits, worst.window);
@@ -224,7 +227,7 @@ class NeverLaxerTest {
     }
 
     private static long takenAcrossThreeWindows(boolean withRefund) {
-        KeyTable table = KeyTable.of(FixedWindow.of(5, Duration.ofNanos(50)).fromFirstRequest(), Tables.CLOCK, 1, 1);
+        KeyTable table = KeyTables.of(FixedWindow.of(5, Duration.ofNanos(50)).fromFirstRequest(), Tables.CLOCK, 1, 1);
         table.tryDebit(Tables.KEY, 0, 1);
         table.tryDebit("other", 5, 1);
         List<Taken> taken = new ArrayList<>();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.local.Slot.Entering;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
 class SweeperTest {
@@ -12,7 +13,7 @@ class SweeperTest {
     private static final long REFILLED_AT = 100;
 
     private final BoundedSlots slots = new BoundedSlots(1_000);
-    private final Sweeper sweeper = new Sweeper(slots);
+    private final Sweeper sweeper = new Sweeper(slots.hand(), new AtomicBoolean());
     private final Cell pristine = LongCell.fresh(
             Algorithms.asLong(Tables.gcra(REFILLED_AT, 1), Tables.CLOCK).orElseThrow(),
             Forgetting.of(Tables.gcra(REFILLED_AT, 1), Tables.CLOCK));

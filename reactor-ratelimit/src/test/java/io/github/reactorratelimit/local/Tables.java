@@ -11,6 +11,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.util.List;
@@ -26,7 +27,7 @@ final class Tables {
     private Tables() {}
 
     static KeyTable of(RateLimitPolicy policy, int maxKeys) {
-        return KeyTable.of(policy, CLOCK, maxKeys);
+        return KeyTables.of(policy, CLOCK, maxKeys);
     }
 
     /** A clock that stands at this time. */
@@ -47,6 +48,7 @@ final class Tables {
                 TokenBucket.of(101, ofNanos(1_013)).withBurst(5),
                 TokenBucket.of(2, ofNanos(20)).withBurst(5).stepwise(),
                 new LeakyBucket(1, ofNanos(10), 5),
+                WarmUp.of(5, ofNanos(10), ofNanos(50)),
                 FixedWindow.of(5, ofNanos(50)),
                 FixedWindow.of(5, ofNanos(50)).fromFirstRequest(),
                 SlidingWindowLog.of(5, ofNanos(50)),

@@ -4,15 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
-import io.github.reactorratelimit.RateLimitRecorder.Stranding;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Arrays;
-import java.util.Locale;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,8 +51,8 @@ class MicrometerRecorderTest {
 
     @Test
     void lateAnswersAreTimed() {
-        recorder.toldLate(3_000_000);
-        recorder.toldLate(1_000_000);
+        recorder.deliveredLate(3_000_000);
+        recorder.deliveredLate(1_000_000);
 
         assertThat(registry.get("ratelimit.lateness").timer().count()).isEqualTo(2);
         assertThat(registry.get("ratelimit.lateness").timer().max(TimeUnit.MILLISECONDS))
@@ -79,36 +79,20 @@ class MicrometerRecorderTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Stranding.class)
-    void strandedLeasesAreCountedByWhatBecameOfThem(Stranding how) {
-        recorder.leaseStranded(how, 8);
+    @CsvSource({"PREPAID_EXPIRED, expired", "PREPAID_LOST, lost", "PREPAID_UNANSWERED, unanswered"})
+    void strandedPrepaidPermitsAreCountedByOutcome(Event how, String outcome) {
+        recorder.counted(how, 8);
 
-        for (Stranding any : Stranding.values()) {
-            assertThat(count(
-                            RateLimitMeter.LEASES_STRANDED,
-                            "outcome",
-                            any.name().toLowerCase(Locale.ROOT)))
-                    .isEqualTo(any == how ? 8 : 0);
+        for (String any : List.of("expired", "lost", "unanswered")) {
+            assertThat(count(RateLimitMeter.PREPAID_STRANDED, "outcome", any)).isEqualTo(any.equals(outcome) ? 8 : 0);
         }
     }
 
     @Test
     void lostLeasesAreCountedInPermits() {
-        recorder.leaseLost(3);
+        recorder.counted(Event.LEASE_LOST, 3);
 
         assertThat(count(RateLimitMeter.LEASES_LOST)).isEqualTo(3);
-    }
-
-    @Test
-    void everyAuditedPermitIsCountedOnce() {
-        recorder.grantAudited(10, 3);
-        recorder.denialAudited(5, true);
-        recorder.denialAudited(2, false);
-
-        assertThat(count(RateLimitMeter.AUDITED, "outcome", "granted")).isEqualTo(7);
-        assertThat(count(RateLimitMeter.AUDITED, "outcome", "over")).isEqualTo(3);
-        assertThat(count(RateLimitMeter.AUDITED, "outcome", "denied")).isEqualTo(2);
-        assertThat(count(RateLimitMeter.AUDITED, "outcome", "under")).isEqualTo(5);
     }
 
     @Test
@@ -122,8 +106,8 @@ class MicrometerRecorderTest {
 
     @Test
     void refundsAreCountedInPermits() {
-        recorder.refunded(3);
-        recorder.refunded(4);
+        recorder.counted(Event.REFUNDED, 3);
+        recorder.counted(Event.REFUNDED, 4);
 
         assertThat(count(RateLimitMeter.PERMITS_REFUNDED)).isEqualTo(7);
     }
@@ -131,11 +115,12 @@ class MicrometerRecorderTest {
     @ParameterizedTest
     @EnumSource(WaitOutcome.class)
     void waitsAreTimedByHowTheyEnded(WaitOutcome outcome) {
-        recorder.waitStarted();
-        recorder.waitStarted();
+        recorder.queueChanged(1);
+        recorder.queueChanged(1);
         assertThat(waiters()).isEqualTo(2);
 
-        recorder.waitEnded(outcome, TimeUnit.MILLISECONDS.toNanos(250));
+        recorder.queueChanged(-1);
+        recorder.waited(outcome, TimeUnit.MILLISECONDS.toNanos(250));
 
         assertThat(waiters()).isEqualTo(1);
         for (WaitOutcome any : WaitOutcome.values()) {
@@ -149,10 +134,10 @@ class MicrometerRecorderTest {
 
     @Test
     void whatTheShadowWouldHaveAnsweredIsCountedApart() {
-        recorder.shadowDecided(true, 3);
-        recorder.shadowDecided(false, 5);
-        recorder.shadowDecided(false, 1);
-        recorder.shadowFailed();
+        recorder.counted(Event.SHADOW_ALLOWED, 3);
+        recorder.counted(Event.SHADOW_DENIED, 5);
+        recorder.counted(Event.SHADOW_DENIED, 1);
+        recorder.counted(Event.SHADOW_FAILED, 0);
 
         assertThat(count(RateLimitMeter.SHADOW_DECISIONS, "outcome", "allowed")).isEqualTo(1);
         assertThat(count(RateLimitMeter.SHADOW_DECISIONS, "outcome", "denied")).isEqualTo(2);
@@ -163,12 +148,19 @@ class MicrometerRecorderTest {
     @ParameterizedTest
     @CsvSource({"OPEN, open", "CLOSED, closed", "LOCAL, local"})
     void degradedDecisionsAreCountedByMode(Degradation degradation, String mode) {
-        recorder.degraded(degradation);
+        recorder.counted(degradation.event(), 5);
 
         assertThat(count(RateLimitMeter.DEGRADED, "mode", mode)).isEqualTo(1);
         assertThat(registry.get("ratelimit.degraded").counters())
                 .extracting(counter -> counter.count())
                 .containsExactlyInAnyOrder(1.0, 0.0, 0.0);
+    }
+
+    @Test
+    void callsThatTheStoreAnsweredWithAnErrorAreCounted() {
+        recorder.counted(Event.STORE_FAILED, 0);
+
+        assertThat(count(RateLimitMeter.STORE_FAILURES)).isEqualTo(1);
     }
 
     @Test
@@ -178,9 +170,7 @@ class MicrometerRecorderTest {
                 assertThat(registered.getId().getDescription()).isEqualTo(meter.description());
                 assertThat(registered.getId().getTags())
                         .extracting(Tag::getKey)
-                        .containsExactlyInAnyOrderElementsOf(meter.tags().stream()
-                                .map(RateLimitMeter.Tag::key)
-                                .toList());
+                        .containsExactlyInAnyOrderElementsOf(meter.tags());
             });
         }
         assertThat(registry.getMeters())
@@ -194,8 +184,7 @@ class MicrometerRecorderTest {
     @Test
     void namesAndTagsAreThoseThatDashboardsWereBuiltOn() {
         assertThat(RateLimitMeter.values())
-                .extracting(meter -> meter.meterName() + " "
-                        + meter.tags().stream().map(RateLimitMeter.Tag::key).toList())
+                .extracting(meter -> meter.meterName() + " " + meter.tags())
                 .containsExactly(
                         "ratelimit.decisions [limiter, outcome]",
                         "ratelimit.permits.taken [limiter]",
@@ -211,17 +200,17 @@ class MicrometerRecorderTest {
                         "ratelimit.lateness [limiter]",
                         "ratelimit.clock.ahead [limiter]",
                         "ratelimit.clock.error [limiter]",
-                        "ratelimit.leases.stranded [limiter, outcome]",
+                        "ratelimit.prepaid.stranded [limiter, outcome]",
                         "ratelimit.leases.lost [limiter]",
-                        "ratelimit.audit.permits [limiter, outcome]",
+                        "ratelimit.store.failures [limiter]",
                         "ratelimit.degraded [limiter, mode]");
     }
 
     @Test
     void recordersOfOneNameCountTogether() {
         RateLimitRecorder second = MicrometerRecorder.create(registry, "orders");
-        recorder.waitStarted();
-        second.waitStarted();
+        recorder.queueChanged(1);
+        second.queueChanged(1);
         second.decided(true, 1);
         recorder.decided(true, 1);
 
@@ -232,8 +221,8 @@ class MicrometerRecorderTest {
     @Test
     void recordersOfDifferentNamesOrRegistriesCountApart() {
         SimpleMeterRegistry elsewhere = new SimpleMeterRegistry();
-        MicrometerRecorder.create(registry, "quotes").waitStarted();
-        MicrometerRecorder.create(elsewhere, "orders").waitStarted();
+        MicrometerRecorder.create(registry, "quotes").queueChanged(1);
+        MicrometerRecorder.create(elsewhere, "orders").queueChanged(1);
 
         assertThat(waiters()).isZero();
         assertThat(registry.get("ratelimit.waiters")

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.operator;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import java.time.Duration;
@@ -13,7 +14,7 @@ final class Alternation {
 
     static RateLimiter limiter() {
         RateLimiter limiter = RateLimiter.of(TokenBucket.of(1, Duration.ofDays(1)));
-        limiter.tryAcquireNow(DENIED, 1);
+        DirectLimiter.of(limiter).tryAcquireNow(DENIED, 1);
         return limiter;
     }
 

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.operator;
 
 import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import org.reactivestreams.Publisher;
@@ -15,7 +16,7 @@ public class ChargeStreamTckTest extends OperatorTck {
     @Override
     Publisher<Long> limit(Flux<Long> source) {
         RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1_000).withBurst(1));
-        limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
+        DirectLimiter.of(limiter).tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
         return source.transform(chargeStream(limiter, spec -> spec.step(1)));
     }
 }

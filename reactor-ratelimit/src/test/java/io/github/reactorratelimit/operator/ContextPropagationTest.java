@@ -3,6 +3,7 @@ package io.github.reactorratelimit.operator;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.micrometer.context.ContextRegistry;
@@ -63,7 +64,7 @@ class ContextPropagationTest {
     @EnumSource
     void everySubscriberKeepsItsThreadLocalsThroughAWait(Mode mode) {
         RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(200).withBurst(1));
-        limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
+        DirectLimiter.of(limiter).tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
         Flux<String> alice = users(limiter, mode).contextWrite(Context.of(KEY, "alice"));
         Flux<String> bob = users(limiter, mode).contextWrite(Context.of(KEY, "bob"));
         List<String> aliceAndBob = Mono.zip(

@@ -287,7 +287,7 @@ class FluxLimitUnorderedTest {
                 Operators.emptySubscriber(),
                 Objects.requireNonNull(
                         new Asking.Source<String>(limiter, LimitSpec.defaults()).orFail(Operators.emptySubscriber())),
-                new Denial.Fail<>());
+                new Denial.Fail<>(null));
         for (int i = 0; i < 1000; i++) {
             HeldElement<String> element = new HeldElement<>(
                     nobody,

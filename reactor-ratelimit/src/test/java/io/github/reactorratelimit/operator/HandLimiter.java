@@ -3,6 +3,7 @@ package io.github.reactorratelimit.operator;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitExceededException;
@@ -11,6 +12,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Settlement;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -31,7 +33,7 @@ import reactor.util.context.ContextView;
  * A limiter that a test grants by hand: permits are there when {@link #add} put them there, and waiters
  * are signalled on the thread that says so, in any order it likes. Counts what was taken and returned.
  */
-final class HandLimiter implements RateLimiter {
+final class HandLimiter implements RateLimiter, DirectLimiter {
 
     private final RateLimitPolicy policy;
     private final List<Waiter> waiters = new ArrayList<>();
@@ -153,9 +155,9 @@ final class HandLimiter implements RateLimiter {
     }
 
     @Override
-    public synchronized boolean tryAcquireNow(String key, long permits) {
+    public synchronized Verdict decideNow(String key, long permits, boolean waits) {
         check(key, permits);
-        return fastPath && waiters.isEmpty() && debit(permits);
+        return fastPath && waiters.isEmpty() && debit(permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
     }
 
     @Override

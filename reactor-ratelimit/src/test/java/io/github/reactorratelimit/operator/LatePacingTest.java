@@ -5,22 +5,28 @@ import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofNanos;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.DirectLimiter;
+import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.ManualScheduler;
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.testing.Seeds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 
-/** A stream behind a leaky bucket whose timer is late: which lateness is made up for, and which is not. */
+/** A stream behind a bucket whose timer is late: which lateness is made up for, and which is not. */
 class LatePacingTest {
 
     private static final long INTERVAL = 1_000_000;
@@ -34,7 +40,15 @@ class LatePacingTest {
         return time.now(TimeUnit.NANOSECONDS);
     }
 
-    private RateLimiter limiter(LeakyBucket bucket) {
+    static Stream<RateLimitPolicy> buckets() {
+        return Stream.of(
+                BUCKET,
+                TokenBucket.of(1, ofNanos(INTERVAL)),
+                new TokenBucket(1, 1, ofNanos(INTERVAL), TokenBucket.Refill.STEPWISE, 1),
+                new Gcra(1, ofNanos(INTERVAL), 1));
+    }
+
+    private RateLimiter limiter(RateLimitPolicy bucket) {
         return RateLimiter.builder(bucket).scheduler(time).build();
     }
 
@@ -65,9 +79,10 @@ class LatePacingTest {
         assertThat(departures.get(100)).isEqualTo(100 * INTERVAL);
     }
 
-    @Test
-    void callsOneAfterTheOtherKeepTheBeatToo() {
-        RateLimiter limiter = limiter(BUCKET);
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void callsOneAfterTheOtherKeepTheBeatToo(RateLimitPolicy bucket) {
+        RateLimiter limiter = limiter(bucket);
         Flux.range(0, 101).concatMap(i -> limiter.acquire("k")).subscribe(decision -> depart());
         wakeAfter(4 * INTERVAL + INTERVAL / 5);
         assertThat(departures).hasSize(5);
@@ -110,9 +125,10 @@ class LatePacingTest {
         return consumer;
     }
 
-    @Test
-    void consumerThatIsBackWithinAnIntervalKeepsTheBeat() {
-        Hesitating consumer = afterOneThatWasLate(limiter(BUCKET));
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void consumerThatIsBackWithinAnIntervalKeepsTheBeat(RateLimitPolicy bucket) {
+        Hesitating consumer = afterOneThatWasLate(limiter(bucket));
         time.advance(INTERVAL);
         consumer.request(10);
         assertThat(departures).as("slots 2 to 5").hasSize(6);
@@ -129,9 +145,10 @@ class LatePacingTest {
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
-    @Test
-    void newBeatIsKeptAfterAFreshStart() {
-        Hesitating consumer = afterOneThatWasLate(limiter(BUCKET));
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void newBeatIsKeptAfterAFreshStart(RateLimitPolicy bucket) {
+        Hesitating consumer = afterOneThatWasLate(limiter(bucket));
         time.advance(5 * INTERVAL);
         consumer.request(10);
         wakeAfter(3 * INTERVAL);
@@ -139,9 +156,10 @@ class LatePacingTest {
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
-    @Test
-    void latenessBeforeAFreshStartDoesNotExcuseTheNextPause() {
-        Hesitating consumer = afterOneThatWasLate(limiter(BUCKET));
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void latenessBeforeAFreshStartDoesNotExcuseTheNextPause(RateLimitPolicy bucket) {
+        Hesitating consumer = afterOneThatWasLate(limiter(bucket));
         time.advance(INTERVAL * 3 / 2);
         consumer.request(1);
         time.advance(INTERVAL * 3 / 2);
@@ -150,12 +168,24 @@ class LatePacingTest {
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
-    @Test
-    void whatAPauseOfTheKeyTookIsNotMadeUpFor() {
-        RateLimiter limiter = limiter(BUCKET);
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void whatAPauseOfTheKeyTookIsNotMadeUpFor(RateLimitPolicy bucket) {
+        RateLimiter limiter = limiter(bucket);
         Hesitating consumer = afterOneThatWasLate(limiter);
         limiter.pause(LimitSpec.DEFAULT_KEY, ofNanos(INTERVAL / 2)).subscribe();
         time.advance(INTERVAL / 2);
+        consumer.request(10);
+        assertThat(departures).hasSize(3);
+        assertThat(time.nextIn()).isEqualTo(INTERVAL);
+    }
+
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void resetKeyHasNothingToMakeUpFor(RateLimitPolicy bucket) {
+        RateLimiter limiter = limiter(bucket);
+        Hesitating consumer = afterOneThatWasLate(limiter);
+        limiter.reset(LimitSpec.DEFAULT_KEY).subscribe();
         consumer.request(10);
         assertThat(departures).hasSize(3);
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
@@ -165,7 +195,7 @@ class LatePacingTest {
     void othersWhoAskMeanwhileTakeTheirOwnSlots() {
         RateLimiter limiter = limiter(BUCKET);
         Hesitating consumer = afterOneThatWasLate(limiter);
-        assertThat(limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 2))
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow(LimitSpec.DEFAULT_KEY, 2))
                 .as("slots 2 and 3")
                 .isTrue();
         consumer.request(10);
@@ -173,11 +203,12 @@ class LatePacingTest {
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
-    @Test
-    void longHaltIsMadeUpForUpToTheBound() {
-        Flux.range(0, 1_000).transform(limitRate(limiter(BUCKET))).subscribe(element -> depart());
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void longHaltIsMadeUpForUpToTheBound(RateLimitPolicy bucket) {
+        Flux.range(0, 1_000).transform(limitRate(limiter(bucket))).subscribe(element -> depart());
         wakeAfter(500 * INTERVAL);
-        assertThat(departures).as("0; the late one; 20 ms made up for, and now").hasSize(1 + 1 + 20 + 1);
+        assertThat(departures).as("0; 20 ms made up for, and now").hasSize(1 + 20 + 1);
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }
 
@@ -190,9 +221,10 @@ class LatePacingTest {
         assertThat(departures).startsWith(0L, INTERVAL + byNanos);
     }
 
-    @Test
-    void oneThatWasGrantedInTimeAndToldLateKeepsTheBeat() {
-        tellLate(limiter(BUCKET), 3 * INTERVAL);
+    @ParameterizedTest
+    @MethodSource("buckets")
+    void oneThatWasGrantedInTimeAndToldLateKeepsTheBeat(RateLimitPolicy bucket) {
+        tellLate(limiter(bucket), 3 * INTERVAL);
         assertThat(departures).as("slots 0 to 4").hasSize(5);
         assertThat(time.nextIn()).isEqualTo(INTERVAL);
     }

@@ -11,7 +11,7 @@ public class OrderedSubscriberTckTest extends SubscriberTck {
 
     @Override
     Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking) {
-        return new OrderedSubscriber<>(downstream, asking, new Denial.Fail<>());
+        return new OrderedSubscriber<>(downstream, asking, new Denial.Fail<>(null));
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.operator;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
@@ -57,7 +58,7 @@ final class RaceLanes implements AutoCloseable {
 
         /** Takes a permit if it is there. */
         boolean takePermit() {
-            return limiter.tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
+            return DirectLimiter.of(limiter).tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
         }
     }
 

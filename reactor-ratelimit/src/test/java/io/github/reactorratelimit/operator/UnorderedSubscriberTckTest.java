@@ -11,7 +11,7 @@ public class UnorderedSubscriberTckTest extends SubscriberTck {
 
     @Override
     Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking) {
-        return new FluxLimitUnordered.UnorderedSubscriber<>(downstream, asking, new Denial.Fail<>(), 4);
+        return new UnorderedSubscriber<>(downstream, asking, new Denial.Fail<>(null), 4);
     }
 
     @Override

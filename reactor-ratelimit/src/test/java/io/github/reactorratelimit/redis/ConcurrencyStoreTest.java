@@ -8,17 +8,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -28,12 +29,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
@@ -52,7 +56,7 @@ class ConcurrencyStoreTest {
     private final AtomicInteger degraded = new AtomicInteger();
     private final AtomicLong refundsLost = new AtomicLong();
 
-    ConcurrencyStoreTest(Standalone server) {
+    ConcurrencyStoreTest(@Dedicated Standalone server) {
         this.server = server;
     }
 
@@ -150,11 +154,57 @@ class ConcurrencyStoreTest {
         return "ratelimit:{" + name + "}:signals";
     }
 
-    /** The scheduler of the holder is gone, as if its process were: nobody renews. */
+    /**
+     * A scheduler that can end without a lock: an executor that is shut down while a reply is handed to it makes that
+     * thread wait for the lock of its pool.
+     */
+    private static final class MortalScheduler implements Scheduler {
+
+        private final Scheduler threads = Schedulers.parallel();
+        private volatile boolean dead;
+
+        private Runnable whileAlive(Runnable task) {
+            if (dead) {
+                throw Exceptions.failWithRejected();
+            }
+            return () -> {
+                if (!dead) {
+                    task.run();
+                }
+            };
+        }
+
+        @Override
+        public Disposable schedule(Runnable task) {
+            return threads.schedule(whileAlive(task));
+        }
+
+        @Override
+        public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
+            return threads.schedule(whileAlive(task), delay, unit);
+        }
+
+        @Override
+        public Worker createWorker() {
+            return threads.createWorker();
+        }
+
+        @Override
+        public void dispose() {
+            dead = true;
+        }
+
+        @Override
+        public boolean isDisposed() {
+            return dead;
+        }
+    }
+
+    /** The scheduler of the holder is gone, as if its process were: no lease is renewed. */
     @Test
     void leaseOfADeadHolderGoesToWhoWaits() {
         ConcurrencyLimit limit = ConcurrencyLimit.of(1).withLease(ofMillis(100));
-        Scheduler mortal = Schedulers.newSingle("mortal");
+        Scheduler mortal = new MortalScheduler();
         RateLimiter dying = RateLimiter.builder(limit)
                 .name(name)
                 .store(store())
@@ -266,13 +316,12 @@ class ConcurrencyStoreTest {
     private RateLimiter degrading(RedisStore store, UnaryOperator<RedisStore> mode) {
         RateLimitRecorder recorder = new RateLimitRecorder() {
             @Override
-            public void degraded(Degradation degradation) {
-                degraded.incrementAndGet();
-            }
-
-            @Override
-            public void refundLost(long permits) {
-                refundsLost.addAndGet(permits);
+            public void counted(Event event, long permits) {
+                if (event == Event.REFUND_LOST) {
+                    refundsLost.addAndGet(permits);
+                } else if (event.name().startsWith("DEGRADED")) {
+                    degraded.incrementAndGet();
+                }
             }
         };
         return RateLimiter.builder(ConcurrencyLimit.of(10))

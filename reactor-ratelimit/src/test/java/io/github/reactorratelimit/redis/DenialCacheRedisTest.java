@@ -10,9 +10,10 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.UUID;
@@ -33,7 +34,7 @@ class DenialCacheRedisTest {
     private final StatefulRedisConnection<String, String> connection;
     private final HandClock clock = new HandClock();
 
-    DenialCacheRedisTest(Standalone redis) {
+    DenialCacheRedisTest(@Dedicated Standalone redis) {
         this.redis = redis;
         this.connection = redis.connect();
     }

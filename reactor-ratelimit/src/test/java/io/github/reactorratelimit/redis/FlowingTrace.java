@@ -9,7 +9,7 @@ import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Settlement;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -93,26 +93,13 @@ final class FlowingTrace {
     private int left;
     private int leftUnderAnotherPolicy;
     private int denied;
-    private final boolean changesTheKeyToo;
 
-    /** That of all keys; the key has it unless it has one of its own. */
-    private PaperReigns.Bucket ofAll;
-
-    private boolean hasItsOwn;
-    private int ofItsOwn;
-
-    /**
-     * @param limiters of the policy of {@code first}
-     * @param changesTheKeyToo whether the key is also given policies of its own, and given back
-     */
+    /** @param limiters of the policy of {@code first} */
     FlowingTrace(
             List<RateLimiter> limiters,
             PaperReigns.Bucket first,
             StatefulRedisConnection<String, String> clock,
-            SplittableRandom random,
-            boolean changesTheKeyToo) {
-        this.ofAll = first;
-        this.changesTheKeyToo = changesTheKeyToo;
+            SplittableRandom random) {
         this.limiters = limiters;
         this.clock = clock;
         this.random = random;
@@ -129,9 +116,6 @@ final class FlowingTrace {
             Mono.delay(Duration.ofNanos(random.nextLong(4_000_000))).block(PATIENCE);
             step(limiters.get(random.nextInt(limiters.size())));
             workOff();
-        }
-        if (hasItsOwn) {
-            giveBack(limiters.get(0));
         }
         change(limiters.get(0), LAST);
         Await.until("everybody who waits has left", () -> {
@@ -150,20 +134,14 @@ final class FlowingTrace {
             case 7, 8 -> settle();
             case 9 -> refund();
             case 10 -> cancel();
-            default -> {
-                switch (changesTheKeyToo ? random.nextInt(4) : 0) {
-                    case 0 -> change(limiter, freshBucket());
-                    case 1 -> giveBack(limiter);
-                    default -> give(limiter, freshBucket());
-                }
-            }
+            default -> change(limiter, freshBucket());
         }
     }
 
     /** So that it can be told under which one somebody was let pass. */
     private PaperReigns.Bucket freshBucket() {
         PaperReigns.Bucket bucket = randomBucket(random);
-        while (paper.hasRuled(bucket) || bucket.equals(ofAll)) {
+        while (paper.hasRuled(bucket)) {
             bucket = randomBucket(random);
         }
         return bucket;
@@ -279,37 +257,13 @@ final class FlowingTrace {
             now(each.peek(KEY));
             return each.policy().equals(to.policy());
         }));
-        ofAll = to;
-        if (!hasItsOwn) {
-            follow(to, notBefore);
-        }
+        follow(to, notBefore);
     }
 
     /** The key itself tells a process that has not heard of it. */
     private void follow(PaperReigns.Bucket to, long notBefore) {
         limiters.forEach(each -> assertThat(now(each.peek(KEY)).limit()).isEqualTo(to.capacity()));
         paper.change(to, notBefore, serverMicros());
-    }
-
-    private void give(RateLimiter limiter, PaperReigns.Bucket to) {
-        long notBefore = serverMicros();
-        limiter.changePolicy(KEY, to.policy()).block(PATIENCE);
-        hasItsOwn = true;
-        ofItsOwn++;
-        follow(to, notBefore);
-    }
-
-    private void giveBack(RateLimiter limiter) {
-        if (!hasItsOwn) {
-            return;
-        }
-        if (paper.hasRuled(ofAll)) {
-            change(limiter, freshBucket());
-        }
-        long notBefore = serverMicros();
-        limiter.restorePolicy(KEY).block(PATIENCE);
-        hasItsOwn = false;
-        follow(ofAll, notBefore);
     }
 
     private static <T> T now(Mono<T> request) {
@@ -343,10 +297,5 @@ final class FlowingTrace {
 
     int denied() {
         return denied;
-    }
-
-    /** How often the key was given a policy. */
-    int ofItsOwn() {
-        return ofItsOwn;
     }
 }

@@ -12,7 +12,7 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -51,21 +51,9 @@ final class FrozenTrace {
     private long settled;
     private long uncharged;
     private long lost;
-    private final boolean changesTheKeyToo;
 
-    /** That of all keys; the key has it unless it has one of its own. */
-    private RateLimitPolicy ofAll;
-
-    private boolean hasItsOwn;
-    private int ofItsOwn;
-
-    /**
-     * @param limiters of {@code policy} that count together
-     * @param changesTheKeyToo whether the key is also given policies of its own, and given back
-     */
-    FrozenTrace(List<RateLimiter> limiters, RateLimitPolicy policy, SplittableRandom random, boolean changesTheKeyToo) {
-        this.ofAll = policy;
-        this.changesTheKeyToo = changesTheKeyToo;
+    /** @param limiters of {@code policy} that count together */
+    FrozenTrace(List<RateLimiter> limiters, RateLimitPolicy policy, SplittableRandom random) {
         this.limiters = limiters;
         this.policy = policy;
         this.random = random;
@@ -93,11 +81,7 @@ final class FrozenTrace {
             limiter.reset(KEY).block(PATIENCE);
             startAnew();
         } else if (dice < 4) {
-            switch (changesTheKeyToo ? random.nextInt(3) : 0) {
-                case 0 -> change(limiter, randomPolicy(random));
-                case 1 -> giveBack(limiter);
-                default -> give(limiter, randomPolicy(random));
-            }
+            change(limiter, randomPolicy(random));
         } else if (dice < 10 && !open.isEmpty()) {
             settle(open.remove(random.nextInt(open.size())));
         } else if (dice < 16 && !taken.isEmpty()) {
@@ -136,26 +120,8 @@ final class FrozenTrace {
             now(each.peek(KEY));
             return each.policy().equals(to);
         }));
-        ofAll = to;
-        if (!hasItsOwn && !to.equals(policy)) {
+        if (!to.equals(policy)) {
             reign(to);
-        }
-    }
-
-    private void give(RateLimiter limiter, RateLimitPolicy to) {
-        limiter.changePolicy(KEY, to).block(PATIENCE);
-        if (!hasItsOwn || !to.equals(policy)) {
-            hasItsOwn = true;
-            ofItsOwn++;
-            reign(to);
-        }
-    }
-
-    private void giveBack(RateLimiter limiter) {
-        limiter.restorePolicy(KEY).block(PATIENCE);
-        if (hasItsOwn) {
-            hasItsOwn = false;
-            reign(ofAll);
         }
     }
 
@@ -235,11 +201,6 @@ final class FrozenTrace {
         T answer = request.block(PATIENCE);
         assertThat(answer).isNotNull();
         return answer;
-    }
-
-    /** How often the key was given a policy. */
-    int ofItsOwn() {
-        return ofItsOwn;
     }
 
     /** How often the policy changed. */

@@ -71,13 +71,13 @@ final class JavaTwin<S> {
     private Answer takeUpTo(long now, long permits) {
         long taken = Math.min(permits, algorithm.remaining(state, now));
         Answer answer = then(now, taken == 0 ? state : algorithm.debit(state, now, taken));
-        return new Answer(true, answer.remaining(), taken, answer.resetMicros(), answer.part());
+        return new Answer(true, answer.remaining(), taken, answer.resetMicros(), answer.part(), answer.moreMicros());
     }
 
     private Answer overdraw(long now, long permits, long maxDebt) {
         long left = permits - Math.min(permits, algorithm.chargeable(state, now, maxDebt));
         Answer answer = then(now, algorithm.charge(state, now, permits, maxDebt));
-        return new Answer(true, answer.remaining(), left, answer.resetMicros(), answer.part());
+        return new Answer(true, answer.remaining(), left, answer.resetMicros(), answer.part(), answer.moreMicros());
     }
 
     private Answer then(long now, S next) {
@@ -88,7 +88,12 @@ final class JavaTwin<S> {
     private Answer read(long now, long permits) {
         Reading reading = algorithm.read(state, now, permits);
         return new Answer(
-                reading.allowed(), reading.remaining(), reading.waitTicks(), reading.resetTicks(), partOf(reading));
+                reading.allowed(),
+                reading.remaining(),
+                reading.waitTicks(),
+                reading.resetTicks(),
+                partOf(reading),
+                reading.moreTicks());
     }
 
     private int partOf(Reading reading) {

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import static io.github.reactorratelimit.RateLimiter.ask;
+import static io.github.reactorratelimit.RateLimiter.permits;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,17 +12,18 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.RateLimiter.Ask;
+import io.github.reactorratelimit.RateLimiter.PermitRequest;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.Cluster;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.redis.server.Topology;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.Cluster;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
+import io.github.reactorratelimit.testing.redis.Topology;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import java.time.Duration;
@@ -31,10 +32,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.UUID;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** Several limits at once, in one call where they share a slot. */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 class JointTest {
 
@@ -59,14 +62,14 @@ class JointTest {
                 .build();
     }
 
-    private static JointDecision together(List<Ask> asks) {
+    private static JointDecision together(List<PermitRequest> asks) {
         return RateLimiter.acquireAll(asks).block(PATIENCE);
     }
 
     /** The ordered way, by hand. */
-    private static JointDecision oneByOne(List<Ask> asks) {
+    private static JointDecision oneByOne(List<PermitRequest> asks) {
         List<Decision> decisions = new ArrayList<>();
-        for (Ask ask : asks) {
+        for (PermitRequest ask : asks) {
             decisions.add(ask.limiter().tryAcquire(ask.key(), ask.permits()).block(PATIENCE));
             if (!decisions.get(decisions.size() - 1).allowed()) {
                 for (int i = 0; i < decisions.size(); i++) {
@@ -90,13 +93,13 @@ class JointTest {
         int rounds = 300;
         long calls = 0;
         for (int i = 0; i < rounds; i++) {
-            List<Ask> left = new ArrayList<>();
-            List<Ask> right = new ArrayList<>();
+            List<PermitRequest> left = new ArrayList<>();
+            List<PermitRequest> right = new ArrayList<>();
             for (int j = random.nextInt(2); j < POLICIES.size(); j += 1 + random.nextInt(3)) {
                 String key = "k" + random.nextInt(3);
                 long permits = 1 + random.nextInt(3);
-                left.add(new Ask(joint.get(j), key, permits));
-                right.add(new Ask(single.get(j), key, permits));
+                left.add(new PermitRequest(joint.get(j), key, permits));
+                right.add(new PermitRequest(single.get(j), key, permits));
             }
             long before = count.scripts();
             JointDecision one = together(left);
@@ -118,14 +121,14 @@ class JointTest {
     }
 
     @Test
-    void decidesAsOneByOneOnAStandaloneServer(Standalone server) {
+    void decidesAsOneByOneOnAStandaloneServer(@Dedicated Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             decideAlike(RedisStore.of(connection).withoutSelfTest().withoutDenialCache(), server);
         }
     }
 
     @Test
-    void decidesAsOneByOneOnAClusterWithATag(Cluster cluster) {
+    void decidesAsOneByOneOnAClusterWithATag(@Dedicated Cluster cluster) {
         try (StatefulRedisClusterConnection<String, String> connection = cluster.connect()) {
             RedisStore tagged = RedisStore.of(connection).withoutSelfTest().withHashTag("{joint}:" + UUID.randomUUID());
             decideAlike(tagged.withoutDenialCache(), cluster);
@@ -138,21 +141,23 @@ class JointTest {
             RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(1, LONG));
-            assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
+            assertThat(together(List.of(permits(first, "a"), permits(second, "b")))
+                            .allowed())
                     .isTrue();
-            assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
+            assertThat(together(List.of(permits(first, "a"), permits(second, "b")))
+                            .allowed())
                     .isFalse();
             assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(4);
         }
     }
 
     @Test
-    void deniedByOneIsOneCallAndCostsNothing(Standalone server) {
+    void deniedByOneIsOneCallAndCostsNothing(@Dedicated Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, new LeakyBucket(1, Duration.ofDays(30), 5));
-            List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
+            List<PermitRequest> asks = List.of(permits(first, "a"), permits(second, "b"));
             // Until a limiter has read its policies it is asked alone, and the script of both is not there.
             asks.forEach(ask -> ask.limiter().peek(ask.key()).block(PATIENCE));
             JointDecision taken = together(asks);
@@ -169,12 +174,12 @@ class JointTest {
     }
 
     @Test
-    void jointDenialIsKnownToWhoAsksAlone(Standalone server) {
+    void jointDenialIsKnownToWhoAsksAlone(@Dedicated Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(1, LONG));
-            List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
+            List<PermitRequest> asks = List.of(permits(first, "a"), permits(second, "b"));
             assertThat(together(asks).allowed()).isTrue();
             assertThat(together(asks).allowed()).isFalse();
             CommandCount count = CommandCount.on(server);
@@ -192,7 +197,8 @@ class JointTest {
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
             assertThat(first.tryAcquire("a", 3).block(PATIENCE).allowed()).isTrue();
             assertThat(first.tryAcquire("a", 4).block(PATIENCE).remaining()).isEqualTo(2);
-            assertThat(together(List.of(ask(first, "a"), ask(second, "b"))).allowed())
+            assertThat(together(List.of(permits(first, "a"), permits(second, "b")))
+                            .allowed())
                     .isTrue();
             Decision denied = first.tryAcquire("a", 4).block(PATIENCE);
             assertThat(denied.allowed()).isFalse();
@@ -206,7 +212,7 @@ class JointTest {
             RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, SlidingWindowLog.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
-            List<Ask> asks = List.of(ask(first, "a"), ask(second, "b"));
+            List<PermitRequest> asks = List.of(permits(first, "a"), permits(second, "b"));
             second.pause("b", Duration.ofHours(1)).block(PATIENCE);
             JointDecision denied = together(asks);
             assertThat(denied.allowed()).isFalse();
@@ -221,7 +227,7 @@ class JointTest {
     void sameKeyTwiceIsTakenTwice(Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
             RateLimiter limiter = limiter(RedisStore.of(connection), TokenBucket.of(3, LONG));
-            List<Ask> asks = List.of(ask(limiter, "a"), ask(limiter, "a"));
+            List<PermitRequest> asks = List.of(permits(limiter, "a"), permits(limiter, "a"));
             assertThat(together(asks).allowed()).isTrue();
             assertThat(together(asks).allowed()).isFalse();
             assertThat(limiter.peek("a").block(PATIENCE).remaining()).isEqualTo(1);
@@ -236,7 +242,7 @@ class JointTest {
             RateLimiter second = limiter(store, FixedWindow.of(100_000, Duration.ofDays(200)));
             Leavers.leave(
                     5_000,
-                    i -> RateLimiter.acquireAll(List.of(ask(first, "a"), ask(second, "b"))),
+                    i -> RateLimiter.acquireAll(List.of(permits(first, "a"), permits(second, "b"))),
                     taken -> first.refund(taken.decisions().get(0))
                             .then(second.refund(taken.decisions().get(1))));
             Await.until(
@@ -254,7 +260,7 @@ class JointTest {
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
             connection.sync().set("ratelimit:{" + second.name() + ":b}:b", "abc");
-            assertThatThrownBy(() -> together(List.of(ask(first, "a"), ask(second, "b"))))
+            assertThatThrownBy(() -> together(List.of(permits(first, "a"), permits(second, "b"))))
                     .isInstanceOf(RedisCorruptStateException.class);
             assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(5);
         }

@@ -6,11 +6,12 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -40,7 +41,7 @@ class LeaseKeeperTest {
     private final StatefulRedisConnection<String, String> connection;
     private final ConcurrencyState state;
 
-    LeaseKeeperTest(Standalone server) {
+    LeaseKeeperTest(@Dedicated Standalone server) {
         this.server = server;
         this.connection = server.connect();
         this.state = open(connection);
@@ -49,13 +50,12 @@ class LeaseKeeperTest {
     private ConcurrencyState open(StatefulRedisConnection<String, String> on) {
         RateLimitRecorder recorder = new RateLimitRecorder() {
             @Override
-            public void leaseLost(long permits) {
-                lost.addAndGet(permits);
-            }
-
-            @Override
-            public void refunded(long permits) {
-                refunded.addAndGet(permits);
+            public void counted(Event event, long permits) {
+                if (event == Event.LEASE_LOST) {
+                    lost.addAndGet(permits);
+                } else if (event == Event.REFUNDED) {
+                    refunded.addAndGet(permits);
+                }
             }
         };
         LimiterSettings settings = new LimiterSettings(name, LIMIT, time, Schedulers.boundedElastic(), recorder, 1_000);
@@ -72,7 +72,7 @@ class LeaseKeeperTest {
     }
 
     private static Decision take(ConcurrencyState state, String key, long permits) {
-        Decision decision = state.evaluate(key, LIMIT, permits).block(PATIENCE);
+        Decision decision = state.evaluate(key, null, permits).block(PATIENCE);
         assertThat(decision.allowed()).isTrue();
         return decision;
     }
@@ -126,7 +126,7 @@ class LeaseKeeperTest {
     @Test
     void leasesOfAKeyAreRenewedTogether() {
         take(state, "warm-up", 1);
-        Flux.range(0, 600).flatMap(i -> state.evaluate("k", LIMIT, 1), 64).blockLast(PATIENCE);
+        Flux.range(0, 600).flatMap(i -> state.evaluate("k", null, 1), 64).blockLast(PATIENCE);
         CommandCount count = CommandCount.on(server);
         time.advanceTimeBy(ROUND);
         Await.until("three calls for 600 leases and one for the other key", () -> count.scripts() == 4);
@@ -157,10 +157,10 @@ class LeaseKeeperTest {
     @Test
     void resetEndsLeasesWithoutCountingThemAsLost() {
         Decision held = take(state, "k", 3);
-        state.reset("k", LIMIT).block(PATIENCE);
+        state.reset("k", null).block(PATIENCE);
         time.advanceTimeBy(ROUND);
         release(held);
-        assertThat(state.peek("k", LIMIT, 1).block(PATIENCE).remaining()).isEqualTo(1_000);
+        assertThat(state.peek("k", null, 1).block(PATIENCE).remaining()).isEqualTo(1_000);
         assertThat(lost).hasValue(0);
     }
 

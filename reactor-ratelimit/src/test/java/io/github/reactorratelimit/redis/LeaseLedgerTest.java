@@ -7,17 +7,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -52,7 +54,7 @@ class LeaseLedgerTest {
     private final StatefulRedisConnection<String, String> another;
     private final String name = "ledger-" + UUID.randomUUID();
 
-    LeaseLedgerTest(Standalone redis) {
+    LeaseLedgerTest(@Dedicated Standalone redis) {
         this.redis = redis;
         this.connection = redis.connect();
         this.another = redis.connect();
@@ -120,7 +122,7 @@ class LeaseLedgerTest {
     private static void spend(RateLimiter limiter, SplittableRandom random, AtomicLong spent) {
         long permits = 1 + random.nextInt(3);
         if (random.nextBoolean()) {
-            if (limiter.tryAcquireNow("k", permits)) {
+            if (DirectLimiter.of(limiter).tryAcquireNow("k", permits)) {
                 spent.addAndGet(permits);
             }
             return;
@@ -188,7 +190,7 @@ class LeaseLedgerTest {
         HandClock clock = new HandClock();
         RedisState state = state(clock);
         Flux.range(0, Purses.MAX_PURSES + 100)
-                .flatMap(i -> state.evaluate("k" + i, POLICY, 1), 64)
+                .flatMap(i -> state.evaluate("k" + i, null, 1), 64)
                 .blockLast(PATIENCE);
         assertThat(state.leasedKeys()).isEqualTo(Purses.MAX_PURSES);
         clock.advance(RedisStore.DEFAULT_LEASE_TIME);
@@ -199,7 +201,7 @@ class LeaseLedgerTest {
     void spendingWhatIsHereAllocatesNothing() {
         RedisState state = state(new HandClock());
         for (int i = 0; i < 2_000; i++) {
-            state.evaluate("k", POLICY, 1).block(PATIENCE);
+            state.evaluate("k", null, 1).block(PATIENCE);
         }
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long least = Long.MAX_VALUE;
@@ -207,7 +209,7 @@ class LeaseLedgerTest {
             long before = threads.getCurrentThreadAllocatedBytes();
             boolean all = true;
             for (int i = 0; i < 10; i++) {
-                all &= state.tryAcquireNow("k", POLICY, 1);
+                all &= state.tryAcquireNow("k", null, 1);
             }
             long bytes = threads.getCurrentThreadAllocatedBytes() - before;
             least = all ? Math.min(least, bytes) : least;

@@ -10,14 +10,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.UUID;
@@ -48,7 +50,7 @@ class LeaseTest {
     private final RateLimiter limiter;
     private final RateLimiter plain;
 
-    LeaseTest(Standalone redis) {
+    LeaseTest(@Dedicated Standalone redis) {
         this.redis = redis;
         this.connection = redis.connect();
         this.limiter = limiter(POLICY, store().leasing(LEASE));
@@ -107,10 +109,10 @@ class LeaseTest {
 
     @Test
     void tryAcquireNowSpendsWhatIsHere() {
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         lease();
-        assertThat(limiter.tryAcquireNow("k", 3)).isTrue();
-        assertThat(limiter.tryAcquireNow("k", 100)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 3)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 100)).isFalse();
         assertThat(limiter.peek("k").block(PATIENCE).remaining()).isEqualTo(995);
     }
 
@@ -128,9 +130,9 @@ class LeaseTest {
     void permitIsSpentBeforeTheLeaseTimeIsOverAndNeverAfter() {
         lease();
         clock.advance(LEASE.minusNanos(1));
-        assertThat(limiter.tryAcquireNow("k", 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isTrue();
         clock.advance(ofNanos(1));
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         Await.until("the others are back", () -> debited() == 3);
     }
 
@@ -161,7 +163,7 @@ class LeaseTest {
         ask(1);
         limiter.close().block(PATIENCE);
         assertThat(debited()).isEqualTo(3);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
     }
 
     @Test
@@ -178,7 +180,7 @@ class LeaseTest {
     void resetDropsWhatIsHere() {
         lease();
         limiter.reset("k").block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         limiter.close().block(PATIENCE);
         assertThat(debited()).isZero();
     }
@@ -187,7 +189,7 @@ class LeaseTest {
     void pausedKeyIsNotSpentFromAndItsPermitsGoBack() {
         lease();
         limiter.pause("k", ofHours(1)).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         assertThat(ask(1).allowed()).isFalse();
         plain.pause("k", ZERO).block(PATIENCE);
         Await.until("all are back", () -> debited() == 2);
@@ -196,11 +198,11 @@ class LeaseTest {
     @Test
     void batchUnderWayWhenAKeyIsPausedGoesBackToo() {
         lease();
-        assertThat(limiter.tryAcquireNow("k", 4))
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 4))
                 .as("after which a batch is asked for")
                 .isTrue();
         limiter.pause("k", ofHours(1)).block(PATIENCE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         plain.pause("k", ZERO).block(PATIENCE);
         Await.until("all are back", () -> debited() == 6);
     }
@@ -248,13 +250,13 @@ class LeaseTest {
         RateLimiter none = limiter(TokenBucket.perHour(3), store().leasing(LEASE));
         none.tryAcquire("none").block(PATIENCE);
         none.tryAcquire("none").block(PATIENCE);
-        assertThat(none.tryAcquireNow("none", 1)).isFalse();
+        assertThat(DirectLimiter.of(none).tryAcquireNow("none", 1)).isFalse();
     }
 
     @Test
     void leaseTimeIsCheckedAndToldWithTheBound() {
         assertThat(store().leasing())
-                .hasToString("RedisStore 'ratelimit', deadline PT30S, when unavailable Closed[], leasing permits:"
+                .hasToString("RedisStore 'ratelimit', deadline PT30S, when unavailable closed(), leasing permits:"
                         + " the bound of a policy in any W is the one it has in W + PT1S");
         for (Duration wrong : new Duration[] {Duration.ZERO, ofMillis(-1), ofSeconds(61)}) {
             assertThatThrownBy(() -> store().leasing(wrong))

@@ -7,14 +7,15 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -102,7 +103,7 @@ class LeaseUnderWayTest {
     /** After four more are spent the next batch is asked for. */
     private void stallRefill() {
         proxy.stall();
-        assertThat(limiter.tryAcquireNow("k", 4)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 4)).isTrue();
     }
 
     @Test
@@ -111,7 +112,7 @@ class LeaseUnderWayTest {
         clock.advance(LEASE);
         proxy.pass();
         Await.until("the batch has come and all are back", () -> {
-            assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+            assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
             limiter.peek("k").block(PATIENCE);
             return debited() == 6;
         });
@@ -168,18 +169,20 @@ class LeaseUnderWayTest {
         Await.until("a batch", () -> reader.peek("w").block(PATIENCE).remaining() == 990);
         Await.until("it is here", () -> leasing.peek("w").block(PATIENCE).remaining() == 998);
         proxy.stall();
-        assertThat(leasing.tryAcquireNow("w", 4))
+        assertThat(DirectLimiter.of(leasing).tryAcquireNow("w", 4))
                 .as("after which a batch of 16 is asked for")
                 .isTrue();
         CompletableFuture<Decision> first = leasing.acquire("w", 990).toFuture();
         proxy.pass();
         leasing.peek("w").block(PATIENCE);
-        assertThat(leasing.tryAcquireNow("w", 1)).isFalse();
+        assertThat(DirectLimiter.of(leasing).tryAcquireNow("w", 1)).isFalse();
         assertThat(leasing.tryAcquire("w").block(PATIENCE).allowed()).isFalse();
         assertThat(leasing.peek("w").block(PATIENCE).allowed()).isFalse();
         assertThat(first).isNotDone();
         first.cancel(true);
-        assertThat(leasing.tryAcquireNow("w", 16)).as("when nobody waits").isTrue();
+        assertThat(DirectLimiter.of(leasing).tryAcquireNow("w", 16))
+                .as("when nobody waits")
+                .isTrue();
     }
 
     @Test

@@ -14,8 +14,9 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterContract;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.WarmUp;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -44,6 +45,7 @@ class LeasedRedisTest extends RateLimiterContract {
     @Override
     protected boolean holds(RateLimitPolicy policy) {
         return !(policy instanceof LeakyBucket
+                || policy instanceof WarmUp
                 || policy instanceof SlidingWindowLog
                 || (policy instanceof CompositePolicy composite
                         && !composite.parts().stream().allMatch(this::holds)));

@@ -9,10 +9,10 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -20,12 +20,14 @@ import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /** What is given out by the local share of a limit while Redis is away is charged to Redis when it is back. */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 class LocalChargeTest {
 
@@ -39,8 +41,10 @@ class LocalChargeTest {
     private final String name = "charge-" + UUID.randomUUID();
     private final RateLimitRecorder recorder = new RateLimitRecorder() {
         @Override
-        public void chargeLost(long permits) {
-            lost.addAndGet(permits);
+        public void counted(Event event, long permits) {
+            if (event == Event.CHARGE_LOST) {
+                lost.addAndGet(permits);
+            }
         }
     };
     private final FaultProxy proxy;

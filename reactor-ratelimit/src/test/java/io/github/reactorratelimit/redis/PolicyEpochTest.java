@@ -20,11 +20,13 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.Cluster;
-import io.github.reactorratelimit.redis.server.CommandCount;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.algorithm.PolicyText;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.Cluster;
+import io.github.reactorratelimit.testing.redis.CommandCount;
+import io.github.reactorratelimit.testing.redis.Dedicated;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import java.time.Duration;
@@ -71,7 +73,11 @@ class PolicyEpochTest {
 
     /** One that hears of nothing but from the scripts. */
     private RedisStore deaf() {
-        return RedisStore.of(admin).withoutSelfTest().withDeadline(PATIENCE);
+        return deaf(admin);
+    }
+
+    private static RedisStore deaf(StatefulRedisConnection<String, String> connection) {
+        return RedisStore.of(connection).withoutSelfTest().withDeadline(PATIENCE);
     }
 
     private RedisStore hearing() {
@@ -246,7 +252,7 @@ class PolicyEpochTest {
         take(old, 3);
         take(process(2, window(5)), 1);
 
-        assertThat(RateLimiter.acquireAll(List.of(RateLimiter.ask(old, KEY), RateLimiter.ask(beside, KEY)))
+        assertThat(RateLimiter.acquireAll(List.of(RateLimiter.permits(old, KEY), RateLimiter.permits(beside, KEY)))
                         .block(PATIENCE)
                         .allowed())
                 .isTrue();
@@ -360,18 +366,21 @@ class PolicyEpochTest {
     }
 
     @Test
-    void decisionIsOneCallWithAndWithoutAnEpoch() {
-        for (int epoch = 0; epoch <= 1; epoch++) {
-            CommandCount all = CommandCount.on(redis);
-            RateLimiter limiter = process(deaf().withoutDenialCache(), epoch, window(1_000));
-            take(limiter, 1);
-            assertThat(all.calls("hgetall")).isEqualTo(1L + epoch);
-            CommandCount count = CommandCount.on(redis);
-            for (int i = 0; i < 50; i++) {
+    void decisionIsOneCallWithAndWithoutAnEpoch(@Dedicated Standalone counted) {
+        try (StatefulRedisConnection<String, String> connection = counted.connect()) {
+            for (int epoch = 0; epoch <= 1; epoch++) {
+                CommandCount all = CommandCount.on(counted);
+                RateLimiter limiter = process(deaf(connection).withoutDenialCache(), epoch, window(1_000));
                 take(limiter, 1);
+                assertThat(all.calls("hgetall")).isEqualTo(1L + epoch);
+                CommandCount count = CommandCount.on(counted);
+                for (int i = 0; i < 50; i++) {
+                    take(limiter, 1);
+                }
+                assertThat(count.scripts()).isEqualTo(50);
+                assertThat(count.calls("hgetall")).isZero();
+                limiter.close().block(PATIENCE);
             }
-            assertThat(count.scripts()).isEqualTo(50);
-            assertThat(count.calls("hgetall")).isZero();
         }
     }
 

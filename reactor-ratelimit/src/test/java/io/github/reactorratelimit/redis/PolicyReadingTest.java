@@ -10,9 +10,10 @@ import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.algorithm.PolicyText;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.List;
@@ -63,7 +64,7 @@ class PolicyReadingTest {
                 .withoutSelfTest()
                 .withDeadline(ofSeconds(60))
                 .open(settings(name, time));
-        state.evaluate("k", OLD, 1).block(PATIENCE);
+        state.evaluate("k", null, 1).block(PATIENCE);
         return state;
     }
 
@@ -76,9 +77,11 @@ class PolicyReadingTest {
         LimiterState state = settled(name);
         changeElsewhere();
         time.advanceTimeBy(PolicyEpochs.READ_EVERY);
-        assertThat(state.ruling(OLD)).isEqualTo(OLD);
-        state.evaluate("untouched", OLD, 1).block(PATIENCE);
-        Await.until("it follows", () -> state.ruling(OLD).equals(NEW));
+        AtomicReference<RateLimitPolicy> inEffect = new AtomicReference<>(OLD);
+        state.onPolicyChange(inEffect::set);
+        assertThat(inEffect).hasValue(OLD);
+        state.evaluate("untouched", null, 1).block(PATIENCE);
+        Await.until("it follows", () -> inEffect.get().equals(NEW));
     }
 
     @Test
@@ -87,9 +90,11 @@ class PolicyReadingTest {
         LimiterState beside = settled(name + "-beside");
         changeElsewhere();
         time.advanceTimeBy(PolicyEpochs.READ_EVERY);
-        List<Take> takes = List.of(new Take(state, "untouched", OLD, 1), new Take(beside, "untouched", OLD, 1));
+        List<Take> takes = List.of(new Take(state, "untouched", null, 1), new Take(beside, "untouched", null, 1));
+        AtomicReference<RateLimitPolicy> inEffect = new AtomicReference<>(OLD);
+        state.onPolicyChange(inEffect::set);
         assertThat(((JointState) state).evaluateTogether(takes).block(PATIENCE)).hasSize(2);
-        Await.until("it follows", () -> state.ruling(OLD).equals(NEW));
+        Await.until("it follows", () -> inEffect.get().equals(NEW));
     }
 
     @Test
@@ -123,6 +128,31 @@ class PolicyReadingTest {
         Await.until("it follows", ofSeconds(5), () -> told.get() != null);
         assertThat(told.get()).isEqualTo(new PolicyEpochs.Rule(1, NEW, OLD, 0));
         assertThat(readings).hasValue(2);
+    }
+
+    /** The first call comes about when the reading that began with the limiter ends. */
+    @Test
+    void callThatComesWhenTheReadingEndsDoesNotReadAgain() {
+        int rounds = 20_000;
+        AtomicInteger readings = new AtomicInteger();
+        PolicyEpochs.Registry registry = new PolicyEpochs.Registry() {
+            @Override
+            public Mono<NavigableMap<Long, String>> register(PolicyEpochs.Rule rule) {
+                readings.incrementAndGet();
+                return Mono.just(new TreeMap<>());
+            }
+
+            @Override
+            public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
+                return Mono.error(new AssertionError("nobody changes it"));
+            }
+        };
+        for (int i = 0; i < rounds; i++) {
+            PolicyEpochs epochs = new PolicyEpochs(settings(name, time), 0, registry, rule -> {});
+            epochs.open(rule -> {});
+            epochs.ruled(Mono::empty).block(PATIENCE);
+        }
+        assertThat(readings).hasValue(rounds);
     }
 
     /** Hears at once, and lets nobody go on until what was read because of that is known. */

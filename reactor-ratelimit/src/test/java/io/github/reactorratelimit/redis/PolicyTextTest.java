@@ -8,6 +8,7 @@ import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.PolicyText;
 import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -76,7 +77,7 @@ class PolicyTextTest {
                 "token-bucket 1 1 PT1S SUDDEN 1"
             })
     void garbageIsCorruptState(String text) {
-        assertThatThrownBy(() -> PolicyText.parse(text))
+        assertThatThrownBy(() -> PolicyRegistry.policyOf(text))
                 .isInstanceOf(RedisCorruptStateException.class)
                 .hasMessageContaining("'" + text + "'");
     }

@@ -8,11 +8,12 @@ import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.PipelinedRedisFuture;
@@ -30,6 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
 /** What is wrong in Redis, or on the way to it, as a user of a limiter meets it. */
 @ExtendWith(RedisExtension.class)
@@ -116,6 +120,41 @@ class RedisBadInputTest {
                     .whenUnavailable(mode);
             RateLimiter limiter = limiter(store, TokenBucket.perHour(10));
             assertThatThrownBy(() -> limiter.tryAcquire("k").block(PATIENCE)).isInstanceOf(RedisReplyException.class);
+        }
+    }
+
+    /** As of a version of Lettuce without a method that is called: no outage, so no failure mode may hide it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"dispatch", "evalsha"})
+    @SuppressWarnings("unchecked")
+    void anErrorOfTheClientLibraryReachesTheCaller(String broken) {
+        RedisAsyncCommands<String, String> commands = fake(RedisAsyncCommands.class, (proxy, method, arguments) -> {
+            if (method.getName().equals(broken)) {
+                throw new NoSuchMethodError(broken);
+            }
+            return method.invoke(connection.async(), arguments);
+        });
+        StatefulRedisConnection<String, String> faulty = fake(
+                StatefulRedisConnection.class,
+                (proxy, method, arguments) ->
+                        method.getName().equals("async") ? commands : method.invoke(connection, arguments));
+        RateLimitPolicy policy = broken.equals("dispatch") ? TokenBucket.perHour(10) : SlidingWindowLog.of(10, HOUR);
+        for (FailureMode mode : modes()) {
+            RedisStore store = RedisStore.of(faulty).withoutSelfTest().whenUnavailable(mode);
+            RateLimiter limiter = limiter(store, policy);
+            // The first requests of a limiter, and those after a failure, may take a way that is not broken.
+            List<Object> answers = Flux.range(0, 10)
+                    .concatMap(i -> limiter.tryAcquire("k").cast(Object.class).onErrorResume(Mono::just))
+                    .collectList()
+                    .block(PATIENCE);
+            assertThat(answers).hasAtLeastOneElementOfType(NoSuchMethodError.class);
+            assertThat(answers)
+                    .allSatisfy(answer -> assertThat(
+                                    answer instanceof Decision decision
+                                            ? !decision.degraded()
+                                            : answer instanceof NoSuchMethodError)
+                            .as("%s", answer)
+                            .isTrue());
         }
     }
 

@@ -1,9 +1,11 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.FullRateLimiterContract;
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Sentinels;
+import io.github.reactorratelimit.WarmUp;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Sentinels;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
@@ -22,6 +24,11 @@ class RedisSentinelTest extends FullRateLimiterContract {
     @Override
     protected RateLimitStore store() {
         return RedisStore.of(connection).withDeadline(Duration.ofSeconds(10));
+    }
+
+    @Override
+    protected boolean holds(RateLimitPolicy policy) {
+        return !(policy instanceof WarmUp);
     }
 
     @AfterEach

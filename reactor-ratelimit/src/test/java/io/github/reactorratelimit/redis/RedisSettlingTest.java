@@ -2,10 +2,12 @@ package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofSeconds;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.SettlingContract;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.WarmUp;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -24,6 +26,11 @@ class RedisSettlingTest extends SettlingContract {
     @Override
     protected RateLimitStore store() {
         return RedisStore.of(connection).withDeadline(ofSeconds(10)).withoutDenialCache();
+    }
+
+    @Override
+    protected boolean holds(RateLimitPolicy policy) {
+        return !(policy instanceof WarmUp);
     }
 
     /** A denial is remembered until a signal comes; the trace does not wait for that. */

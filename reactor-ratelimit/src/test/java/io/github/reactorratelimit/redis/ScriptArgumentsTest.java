@@ -153,7 +153,7 @@ class ScriptArgumentsTest {
                 .isThrownBy(() -> Ask.giveBack(1, 1L << 53))
                 .withMessageContaining("atMicros");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Ask(Ask.Op.RESET, 1, 0, 0))
+                .isThrownBy(() -> new Ask(Ask.Op.RESET, 1, 0, 0, 0))
                 .withMessageContaining("permits");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> at(1, TokenBucket.perSecond(3), Ask.take(4)))

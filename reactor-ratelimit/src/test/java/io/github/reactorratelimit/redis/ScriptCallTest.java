@@ -12,8 +12,9 @@ import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.ScriptReply.Answer;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
@@ -58,8 +59,7 @@ class ScriptCallTest {
     /** Times are whole minutes and so no state ends while the test runs. */
     @Test
     void callsInFlightTogetherAreAnsweredAsTheJavaStepsDo() throws Exception {
-        long seed = Long.getLong("ratelimit.seed", System.nanoTime());
-        System.out.println("calls by SHA-1: -Dratelimit.seed=" + seed);
+        long seed = Seeds.of("calls by SHA-1");
         SplittableRandom random = new SplittableRandom(seed);
         RateLimitPolicy policy = Policies.all(
                 TokenBucket.of(70, Duration.ofMinutes(30)),
@@ -94,8 +94,8 @@ class ScriptCallTest {
         long after = serverMicros();
 
         assertThat(reply.key().nowMicros()).isBetween(before, after);
-        assertThat(reply.answers().get(0)).isEqualTo(new Answer(true, 999, 0, 3_600_000, 0));
-        assertThat(reply.answers().get(255)).isEqualTo(new Answer(true, 744, 0, 256 * 3_600_000L, 0));
+        assertThat(reply.answers().get(0)).isEqualTo(new Answer(true, 999, 0, 3_600_000, 0, 3_600_000));
+        assertThat(reply.answers().get(255)).isEqualTo(new Answer(true, 744, 0, 256 * 3_600_000L, 0, 3_600_000));
     }
 
     @Test

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ScriptReplyTest {
 
-    private static final List<String> NOT_PAUSED = List.of("0", "0", "0");
+    private static final List<String> NOT_PAUSED = List.of("0", "0", "0", "0", "0");
 
     /** With what holds for a key that is not paused put behind the first value. */
     private static List<Object> reply(Object... values) {
@@ -30,40 +30,58 @@ class ScriptReplyTest {
     @Test
     void everyAskHasItsAnswer() {
         ScriptReply reply = ScriptReply.parse(
-                reply("1758000000123456", "1", "9", "0", "100000", "0", "0", "2", "9007199254740991", "7", "1"),
+                reply(
+                        "1758000000123456",
+                        "1",
+                        "9",
+                        "0",
+                        "100000",
+                        "0",
+                        "30000",
+                        "0",
+                        "2",
+                        "9007199254740991",
+                        "7",
+                        "1",
+                        ""),
                 ScriptCalls.takes(2),
                 2);
 
         assertThat(reply.key().nowMicros()).isEqualTo(1_758_000_000_123_456L);
         assertThat(reply.answers())
-                .containsExactly(new Answer(true, 9, 0, 100_000, 0), new Answer(false, 2, (1L << 53) - 1, 7, 1));
+                .containsExactly(
+                        new Answer(true, 9, 0, 100_000, 0, 30_000),
+                        new Answer(false, 2, (1L << 53) - 1, 7, 1, Algorithm.UNKNOWN));
     }
 
     @Test
     void bytesAreReadAsStringsAre() {
-        Object[] values = Arrays.stream(new String[] {"-5", "1", "9", "0", "3", "0"})
+        Object[] values = Arrays.stream(new String[] {"-5", "1", "9", "0", "3", "0", "2"})
                 .map(value -> value.getBytes(StandardCharsets.US_ASCII))
                 .toArray();
 
         ScriptReply reply = ScriptReply.parse(reply(values), ScriptCalls.takes(1), 1);
 
-        assertThat(reply).isEqualTo(new ScriptReply(new KeyStatus(-5, 0, 0, 0), List.of(new Answer(true, 9, 0, 3, 0))));
+        assertThat(reply)
+                .isEqualTo(new ScriptReply(
+                        new KeyStatus(-5, 0, 0, 0, 0, false), List.of(new Answer(true, 9, 0, 3, 0, 2))));
     }
 
     @Test
     void timesThatNobodyCanKnowAreUnknown() {
-        ScriptReply reply = ScriptReply.parse(reply("1", "0", "0", "", "", "0"), ScriptCalls.takes(1), 1);
+        ScriptReply reply = ScriptReply.parse(reply("1", "0", "0", "", "", "0", ""), ScriptCalls.takes(1), 1);
 
-        assertThat(reply.answers()).containsExactly(new Answer(false, 0, Algorithm.UNKNOWN, Algorithm.UNKNOWN, 0));
+        assertThat(reply.answers())
+                .containsExactly(new Answer(false, 0, Algorithm.UNKNOWN, Algorithm.UNKNOWN, 0, Algorithm.UNKNOWN));
     }
 
     @Test
     void permitsThatWereTakenStandInThePlaceOfTheWait() {
-        List<Object> values = reply("1", "1", "9", "0", "3", "0", "1", "5", "4", "3", "0");
+        List<Object> values = reply("1", "1", "9", "0", "3", "0", "1", "1", "5", "4", "3", "0", "1");
 
         ScriptReply reply = ScriptReply.parse(values, List.of(Ask.take(1), Ask.takeUpTo(7)), 1);
 
-        assertThat(reply.answers()).containsExactly(new Answer(true, 9, 0, 3, 0), new Answer(true, 5, 4, 3, 0));
+        assertThat(reply.answers()).containsExactly(new Answer(true, 9, 0, 3, 0, 1), new Answer(true, 5, 4, 3, 0, 1));
         assertThatThrownBy(() -> ScriptReply.parse(values, List.of(Ask.takeUpTo(7), Ask.take(1)), 1))
                 .isInstanceOf(RedisReplyException.class)
                 .hasMessageContaining("allowed");
@@ -95,10 +113,12 @@ class ScriptReplyTest {
                 "4,007,reset",
                 "5,2,part",
                 "5,-1,part",
-                "5,'',part"
+                "5,'',part",
+                "6,-1,more",
+                "6,soon,more"
             })
     void whatIsNoAnswerIsAnErrorThatNamesTheValue(int index, String value, String name) {
-        List<Object> values = reply("1758000000123456", "1", "9", "0", "100000", "1");
+        List<Object> values = reply("1758000000123456", "1", "9", "0", "100000", "1", "5");
         ScriptReply.parse(values, ScriptCalls.takes(1), 2);
 
         values.set(index == 0 ? 0 : index + NOT_PAUSED.size(), value);
@@ -110,22 +130,25 @@ class ScriptReplyTest {
 
     @Test
     void aKeyTellsItsPauseAndWhatBecameOfItsSlots() {
-        List<Object> values = List.of("7", "9", "-3", "2", "1", "4", "12", "5", "0");
+        List<Object> values = List.of("7", "9", "-3", "2", "-8", "1", "1", "4", "12", "5", "0", "");
 
-        ScriptReply reply = ScriptReply.parse(values, List.of(Ask.reserve(1, 99)), 1);
+        ScriptReply reply = ScriptReply.parse(values, List.of(Ask.reserve(1, 99, 1)), 1);
 
         assertThat(reply)
-                .isEqualTo(new ScriptReply(new KeyStatus(7, 9, -3, 2), List.of(new Answer(true, 4, 12, 5, 0))));
+                .isEqualTo(new ScriptReply(
+                        new KeyStatus(7, 9, -3, 2, -8, true),
+                        List.of(new Answer(true, 4, 12, 5, 0, Algorithm.UNKNOWN))));
     }
 
     @Test
     void anotherNumberOfValuesIsAnError() {
         assertThatThrownBy(() -> ScriptReply.parse(reply("1"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class)
-                .hasMessage("reply to 1 asks has 4 values instead of 9, the first is String");
+                .hasMessage("reply to 1 asks has 6 values instead of 12, the first is String");
         assertThatThrownBy(() -> ScriptReply.parse(reply(), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class);
-        assertThatThrownBy(() -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0"), ScriptCalls.takes(1), 1))
+        assertThatThrownBy(
+                        () -> ScriptReply.parse(reply("1", "1", "9", "0", "1", "0", "0", "0"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class);
     }
 
@@ -135,7 +158,7 @@ class ScriptReplyTest {
                 .isInstanceOf(RedisReplyException.class);
         assertThatThrownBy(() -> ScriptReply.parse(null, ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class);
-        assertThatThrownBy(() -> ScriptReply.parse(reply("1", 1L, "9", "0", "1", "0"), ScriptCalls.takes(1), 1))
+        assertThatThrownBy(() -> ScriptReply.parse(reply("1", 1L, "9", "0", "1", "0", "0"), ScriptCalls.takes(1), 1))
                 .isInstanceOf(RedisReplyException.class)
                 .hasMessageContaining("allowed");
     }

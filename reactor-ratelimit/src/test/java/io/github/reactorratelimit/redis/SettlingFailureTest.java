@@ -8,23 +8,25 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Settlement;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Ledger;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import reactor.test.StepVerifier;
 import reactor.test.publisher.TestPublisher;
 
 /** Settling while Redis does not answer fails nobody, and is counted. */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 class SettlingFailureTest {
 

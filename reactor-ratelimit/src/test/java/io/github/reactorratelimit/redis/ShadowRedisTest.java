@@ -13,10 +13,10 @@ import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -52,14 +52,13 @@ class ShadowRedisTest {
         }
 
         @Override
-        public void shadowDecided(boolean allowed, long permits) {
-            shadowDenied.addAndGet(allowed ? 0 : 1);
-            shadowDecided.incrementAndGet();
-        }
-
-        @Override
-        public void shadowFailed() {
-            failed.incrementAndGet();
+        public void counted(Event event, long permits) {
+            if (event == Event.SHADOW_FAILED) {
+                failed.incrementAndGet();
+            } else if (event == Event.SHADOW_ALLOWED || event == Event.SHADOW_DENIED) {
+                shadowDenied.addAndGet(event == Event.SHADOW_DENIED ? 1 : 0);
+                shadowDecided.incrementAndGet();
+            }
         }
     }
 
@@ -153,7 +152,8 @@ class ShadowRedisTest {
             Counting counting = new Counting();
             RateLimiter first = shadowed(store, Gcra.of(5, ofHours(10)), Gcra.of(2, ofHours(10)), counting);
             RateLimiter second = shadowed(store, Gcra.of(1, ofHours(10)), Gcra.of(5, ofHours(10)), counting);
-            List<RateLimiter.Ask> asks = List.of(RateLimiter.ask(first, "a"), RateLimiter.ask(second, "a"));
+            List<RateLimiter.PermitRequest> asks =
+                    List.of(RateLimiter.permits(first, "a"), RateLimiter.permits(second, "a"));
 
             JointDecision taken = RateLimiter.acquireAll(asks).block(PATIENCE);
             assertThat(taken.allowed()).isTrue();

@@ -9,33 +9,47 @@ import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 
 /** Two processes that wait for the same key, seen from outside. Slots lie an hour apart, so nothing happens by itself. */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 class SharedWaitingTest {
 
     private static final Duration PATIENCE = ofSeconds(30);
     private static final String KEY = "k";
 
+    private final Standalone redis;
     private final String uri;
     private final String name = "waiting-" + UUID.randomUUID();
     private final List<RateLimiter> limiters = new ArrayList<>();
     private final List<RedisStore> stores = new ArrayList<>();
 
     SharedWaitingTest(Standalone redis) {
+        this.redis = redis;
         this.uri = redis.uri().toURI().toString();
     }
 
@@ -66,6 +80,14 @@ class SharedWaitingTest {
 
     private static void awaitHoursBehindAll(RateLimiter limiter, long hours) {
         Await.until(hours + " hours behind all", () -> hoursBehindAll(limiter) == hours);
+    }
+
+    /** Whether the key has its state and nothing else, and that knows of no slots. */
+    private boolean isPlain() {
+        try (StatefulRedisConnection<String, String> admin = redis.connect()) {
+            List<String> stored = admin.sync().keys("ratelimit:{" + name + ":" + KEY + "}:*");
+            return stored.size() == 1 && admin.sync().get(stored.get(0)).matches("\\d+( \\d+)?");
+        }
     }
 
     private static List<Disposable> wait(RateLimiter limiter, int count, long hoursNow) {
@@ -169,6 +191,103 @@ class SharedWaitingTest {
 
         awaitHoursBehindAll(one, 4_001);
         waits.forEach(Disposable::dispose);
+        awaitHoursBehindAll(one, 1);
+    }
+
+    /** In which order those who wait leave. */
+    private enum Order {
+        FIRST_FIRST {
+            @Override
+            void apply(List<Disposable> waits) {}
+        },
+        LAST_FIRST {
+            @Override
+            void apply(List<Disposable> waits) {
+                Collections.reverse(waits);
+            }
+        },
+        RANDOM {
+            @Override
+            void apply(List<Disposable> waits) {
+                Collections.shuffle(waits, new Random(Seeds.of("order in which they leave")));
+            }
+        };
+
+        abstract void apply(List<Disposable> waits);
+    }
+
+    /** Slots half an hour apart, so that ten thousand of them lie within a year. */
+    static Stream<Arguments> policiesAndOrders() {
+        return Stream.of(
+                        new LeakyBucket(2, ofHours(1), 15_000, false),
+                        new Gcra(2, ofHours(1), 3),
+                        TokenBucket.of(2, ofHours(1)).withBurst(3))
+                .flatMap(policy -> Arrays.stream(Order.values()).map(order -> Arguments.of(policy, order)));
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesAndOrders")
+    void thousandWhoWaitInEachOfTwoProcessesAndLeaveLeaveNothingBehind(RateLimitPolicy policy, Order order) {
+        RateLimiter one = process(policy);
+        RateLimiter other = process(policy);
+        one.tryAcquire(KEY, policy instanceof LeakyBucket ? 1 : 3).block(PATIENCE);
+        List<Disposable> waits = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            waits.add(one.acquire(KEY).onErrorComplete().subscribe());
+            waits.add(other.acquire(KEY).onErrorComplete().subscribe());
+        }
+        awaitHoursBehindAll(one, 1_001);
+
+        order.apply(waits);
+        waits.forEach(Disposable::dispose);
+
+        awaitHoursBehindAll(one, 1);
+    }
+
+    /** Refunds come between the waiters of two processes, and let some of them leave earlier. */
+    @ParameterizedTest
+    @MethodSource("policiesAndOrders")
+    void refundsBetweenThoseWhoWaitAndLeaveLeaveNothingBehind(RateLimitPolicy policy, Order order) {
+        List<RateLimiter> processes = List.of(process(policy), process(policy));
+        RateLimiter one = processes.get(0);
+        boolean queues = policy instanceof LeakyBucket;
+        List<Decision> taken = new ArrayList<>();
+        for (int i = 0; i < (queues ? 1 : 3); i++) {
+            taken.add(one.tryAcquire(KEY).block(PATIENCE));
+        }
+        List<Disposable> waits = new ArrayList<>();
+        for (int group = 1; group <= 3; group++) {
+            for (int i = 0; i < 100; i++) {
+                processes.forEach(process ->
+                        waits.add(process.acquire(KEY).onErrorComplete().subscribe()));
+            }
+            awaitHoursBehindAll(one, 100 * group + (queues || group == 1 ? 1 : 0));
+            if (group < 3) {
+                one.refund(taken.get((group - 1) % taken.size())).block(PATIENCE);
+            }
+        }
+
+        order.apply(waits);
+        waits.forEach(Disposable::dispose);
+
+        awaitHoursBehindAll(one, queues ? 1 : 0);
+        Await.until("nothing is reserved", this::isPlain);
+        assertThat(one.tryAcquire(KEY).block(PATIENCE).allowed()).isEqualTo(!queues);
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesAndOrders")
+    void tenThousandWhoLeaveOneProcessWhileTheyStillComeLeaveNothingBehind(RateLimitPolicy policy, Order order) {
+        RateLimiter one = process(policy);
+        one.tryAcquire(KEY, policy instanceof LeakyBucket ? 1 : 3).block(PATIENCE);
+        List<Disposable> waits = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            waits.add(one.acquire(KEY).onErrorComplete().subscribe());
+        }
+
+        order.apply(waits);
+        waits.forEach(Disposable::dispose);
+
         awaitHoursBehindAll(one, 1);
     }
 }

@@ -10,9 +10,8 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.waiting.Booking;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.UUID;
@@ -33,7 +32,7 @@ class SlotDeskTest {
     private final StatefulRedisConnection<String, String> connection;
     private final RedisState state;
     private final SlotDesk desk;
-    private Booking slot;
+    private ReservedSlot slot;
 
     SlotDeskTest(Standalone redis) {
         connection = redis.connect();
@@ -52,8 +51,8 @@ class SlotDeskTest {
 
     @BeforeEach
     void book() {
-        assertThat(state.evaluate(KEY, POLICY, 1).block(PATIENCE).allowed()).isTrue();
-        slot = desk.book(1, LimiterState.UNBOUNDED).block(PATIENCE).booking();
+        assertThat(state.evaluate(KEY, null, 1).block(PATIENCE).allowed()).isTrue();
+        slot = desk.reserve(1, LimiterState.UNBOUNDED).block(PATIENCE).slot();
     }
 
     @AfterEach
@@ -78,7 +77,7 @@ class SlotDeskTest {
     @Test
     void slotThatWasFoundDueIsNotUsedOnceAPauseIsHeardOf() {
         long due = slot.at();
-        state.pause(KEY, POLICY, ofHours(5)).block(PATIENCE);
+        state.pause(KEY, null, ofHours(5)).block(PATIENCE);
         assertThat(slot.use(due)).as("nobody has heard of the pause").isNotNull();
 
         desk.refresh().block(PATIENCE);
@@ -91,7 +90,7 @@ class SlotDeskTest {
     @Test
     void slotThatWasFoundDueIsNotUsedOnceAResetIsHeardOf() {
         long due = slot.at();
-        state.reset(KEY, POLICY).block(PATIENCE);
+        state.reset(KEY, null).block(PATIENCE);
 
         desk.refresh().block(PATIENCE);
 

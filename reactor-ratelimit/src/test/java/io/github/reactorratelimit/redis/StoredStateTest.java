@@ -11,8 +11,8 @@ import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.ScriptReply.Answer;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -47,7 +47,7 @@ class StoredStateTest {
                 FixedWindow.of(10, Duration.ofHours(1)).fromFirstRequest(),
                 3_600_000,
                 "1758000000123456 1758003600123456 1"),
-        COUNTER(SlidingWindowCounter.of(10, Duration.ofHours(1)), 6_000_000, "1757998800000000 0 1"),
+        COUNTER(SlidingWindowCounter.of(10, Duration.ofHours(1)), 2_400_000, "1757998800000000 0 1"),
         LOG(SlidingWindowLog.of(10, Duration.ofHours(1)), 3_600_000, "0 1758000000123456 1");
 
         final PolicyArguments policy;

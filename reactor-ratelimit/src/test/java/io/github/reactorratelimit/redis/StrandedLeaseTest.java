@@ -7,13 +7,14 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.AccuracyRecorder;
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -69,7 +70,7 @@ class StrandedLeaseTest {
     private void lease(RateLimiter limiter) {
         limiter.tryAcquire("k").block(PATIENCE);
         limiter.tryAcquire("k").block(PATIENCE);
-        Await.until("the batch is here", () -> limiter.tryAcquireNow("k", 1));
+        Await.until("the batch is here", () -> DirectLimiter.of(limiter).tryAcquireNow("k", 1));
     }
 
     private AccuracyRecorder.Snapshot seen() {
@@ -81,7 +82,7 @@ class StrandedLeaseTest {
         RateLimiter limiter = limiter();
         lease(limiter);
         clock.advance(LEASE);
-        assertThat(limiter.tryAcquireNow("k", 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isFalse();
         Await.until("they are back", () -> seen().expiredPermits() == 7);
         assertThat(seen().lostPermits()).isZero();
         assertThat(seen().unansweredPermits()).isZero();
@@ -120,7 +121,7 @@ class StrandedLeaseTest {
         RateLimiter limiter = limiter();
         lease(limiter);
         proxy.blackHole();
-        assertThat(limiter.tryAcquireNow("k", 4))
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 4))
                 .as("the next batch is asked for")
                 .isTrue();
         clock.advance(DEADLINE);

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ofMillis;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.queue.DrainLoop;
 import io.github.reactorratelimit.testing.Race;
 import io.github.reactorratelimit.testing.Seeds;
-import io.github.reactorratelimit.waiting.SerialWorker;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
@@ -31,13 +31,13 @@ class TurnTest {
     private final Turn turn = new Turn(pipe, timer);
     private final HandThread thread = new HandThread();
 
-    private static final class Pipe extends SerialWorker {
+    private static final class Pipe extends DrainLoop {
 
         private final Queue<Integer> asked = new ConcurrentLinkedQueue<>();
         private int pokes;
 
         @Override
-        protected void work() {
+        protected void drain() {
             pokes++;
             asked.clear();
         }

@@ -170,7 +170,8 @@ final class TwinHistory {
         if (debits.isEmpty() || random.nextInt(8) == 0) {
             return Ask.giveBack(permits(), clamp(now + pause()));
         }
-        Debited debited = debits.remove(debits.size() - 1 - random.nextInt(Math.min(debits.size(), 6)));
+        int recent = random.nextInt(4) == 0 ? 40 : 6;
+        Debited debited = debits.remove(debits.size() - 1 - random.nextInt(Math.min(debits.size(), recent)));
         return Ask.giveBack(debited.permits, debited.at);
     }
 

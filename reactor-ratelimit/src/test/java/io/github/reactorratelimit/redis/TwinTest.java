@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.redis.Ask.Op;
 import io.github.reactorratelimit.redis.TwinHistory.Call;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -15,12 +16,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Java step against Lua twin at the same tick, on a real server. */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 class TwinTest {
 
@@ -76,8 +79,7 @@ class TwinTest {
 
     private void run(PolicyKind kind, int histories, BiFunction<PolicyKind, Long, TwinHistory> history)
             throws Exception {
-        long seed = Long.getLong("ratelimit.seed", System.nanoTime());
-        System.out.println("twins of " + kind + ": -Dratelimit.seed=" + seed);
+        long seed = Seeds.of("twins of " + kind);
         Deque<Pending> pending = new ArrayDeque<>();
         for (long i = 0; i < histories; i++) {
             pending.add(send(seed + i, history.apply(kind, seed + i)));

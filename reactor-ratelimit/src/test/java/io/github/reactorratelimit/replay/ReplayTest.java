@@ -4,11 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.testing.Seeds;
@@ -17,12 +19,15 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import reactor.test.scheduler.VirtualTimeScheduler;
 
 class ReplayTest {
 
@@ -56,6 +61,25 @@ class ReplayTest {
         assertThat(departuresMillis(result)).containsExactly(0L, 0L, 100L, 200L, 300L, 1_000L);
         assertThat(result.summary().delayed()).isEqualTo(3);
         assertThat(result.summary().longestDelay()).isEqualTo(Duration.ofMillis(200));
+    }
+
+    @Test
+    void leakyBucketInACompositeHasTheQueueThatALimiterGivesIt() {
+        RateLimitPolicy policy = Policies.all(LeakyBucket.perSecond(10).withQueue(5), TokenBucket.perSecond(1_000));
+        ReplayResult result = Replay.of(policy).delaying().run(atMillis(0, 0, 0, 0, 0, 0, 0, 0, 0));
+        VirtualTimeScheduler time = VirtualTimeScheduler.create();
+        RateLimiter limiter = RateLimiter.builder(policy).scheduler(time).build();
+        List<Long> departures = new ArrayList<>(Collections.nCopies(9, -1L));
+        for (int i = 0; i < 9; i++) {
+            int index = i;
+            limiter.acquire("k")
+                    .filter(Decision::allowed)
+                    .subscribe(decision -> departures.set(index, time.now(TimeUnit.MILLISECONDS)));
+        }
+        time.advanceTimeBy(Duration.ofSeconds(10));
+        assertThat(departures)
+                .isEqualTo(departuresMillis(result))
+                .containsExactly(0L, 100L, 200L, 300L, 400L, 500L, -1L, -1L, -1L);
     }
 
     @Test
@@ -181,13 +205,14 @@ class ReplayTest {
 
     @Test
     void memoryHoldsOnlyKeysThatHaveNotRecovered() {
-        Lanes<?> lanes = Replay.of(TokenBucket.perSecond(1_000).withBurst(1)).lanes();
+        ReplayedKeys<?> keys =
+                Replay.of(TokenBucket.perSecond(1_000).withBurst(1)).keys();
         int most = 0;
         for (int i = 0; i < 1_000_000; i++) {
-            assertThat(lanes.next(Arrival.at(Duration.ofNanos(10_000L * i), "key" + i))
+            assertThat(keys.next(Arrival.at(Duration.ofNanos(10_000L * i), "key" + i))
                             .allowed())
                     .isTrue();
-            most = Math.max(most, lanes.size());
+            most = Math.max(most, keys.size());
         }
         assertThat(most).as("100 keys recover at a time").isLessThanOrEqualTo(1_024);
     }

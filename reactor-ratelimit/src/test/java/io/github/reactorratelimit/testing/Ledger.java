@@ -38,28 +38,16 @@ public final class Ledger implements RateLimitRecorder {
     }
 
     @Override
-    public void reserved(long permits) {
-        reservations.increment();
-    }
-
-    @Override
-    public void settled(long reserved, long actual) {
-        settlements.increment();
-        settled.add(actual);
-    }
-
-    @Override
-    public void uncharged(long permits) {
-        uncharged.add(permits);
-    }
-
-    @Override
-    public void refundLost(long permits) {
-        lost.add(permits);
-    }
-
-    @Override
-    public void chargeLost(long permits) {
-        lost.add(permits);
+    public void counted(Event event, long permits) {
+        switch (event) {
+            case RESERVED -> reservations.increment();
+            case SETTLED -> {
+                settlements.increment();
+                settled.add(permits);
+            }
+            case UNCHARGED -> uncharged.add(permits);
+            case REFUND_LOST, CHARGE_LOST -> lost.add(permits);
+            default -> {}
+        }
     }
 }

@@ -74,9 +74,12 @@ final class Asking {
         if (atOnce.isEmpty()) {
             return PASS;
         }
-        if (atOnce.size() > 1 && allDenyOnFailure()) {
-            return together();
-        }
+        FailureAction first = atOnce.get(0).rule().onFailure();
+        boolean alike = atOnce.stream().allMatch(ask -> ask.rule().onFailure() == first);
+        return atOnce.size() > 1 && alike ? together(first) : oneByOne();
+    }
+
+    private Mono<Optional<RateLimitDenial>> oneByOne() {
         Mono<Optional<RateLimitDenial>> answer = PASS;
         for (RuleAsk ask : atOnce) {
             answer = andThen(answer, alone(ask));
@@ -84,20 +87,19 @@ final class Asking {
         return answer;
     }
 
-    /** Asked together, a failure does not tell whose it is: it must not let the request pass the others. */
-    private boolean allDenyOnFailure() {
-        return atOnce.stream().allMatch(ask -> ask.rule().onFailure() == FailureAction.DENY);
-    }
-
-    private Mono<Optional<RateLimitDenial>> together() {
-        List<RateLimiter.Ask> asks = atOnce.stream().map(RuleAsk::asked).toList();
+    /** A failure does not tell whose it is: it must not let the request pass the others, which are then asked one by one. */
+    private Mono<Optional<RateLimitDenial>> together(FailureAction onFailure) {
+        List<RateLimiter.PermitRequest> asks =
+                atOnce.stream().map(RuleAsk::asked).toList();
         Mono<Optional<RateLimitDenial>> answer =
                 Mono.defer(() -> RateLimiter.acquireAll(asks)).map(this::accept);
         RuleAsk blamed = atOnce.stream()
                 .filter(ask -> ask.permits() > ask.rule().limiter().policy().capacity())
                 .findFirst()
                 .orElse(atOnce.get(0));
-        return answer.onErrorResume(RateLimitException.class, failure -> failed(blamed.rule(), failure));
+        return answer.onErrorResume(
+                RateLimitException.class,
+                failure -> onFailure == FailureAction.DENY ? failed(blamed.rule(), failure) : oneByOne());
     }
 
     private Optional<RateLimitDenial> accept(JointDecision joint) {

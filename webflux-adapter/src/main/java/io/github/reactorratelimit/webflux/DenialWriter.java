@@ -25,8 +25,7 @@ record DenialWriter(ResponseFields fields, DenialCors cors, RateLimitDeniedHandl
         }
         ServerHttpResponse response = exchange.getResponse();
         response.setStatusCode(denial.status());
-        fields.writeDenied(denial, before, response);
-        return handler.handle(exchange, denial);
+        return handler.handle(exchange, fields.writeDenied(denial, before, response));
     }
 
     private static boolean isCommitted(ServerWebExchange exchange) {

@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.webflux;
 
 /**
- * What happens to a request if the limiter fails instead of answering: the store holds garbage, or the limiter was closed. What a
- * limiter answers while its store is away is chosen where the store is built, and is not a failure.
+ * What happens to a request if the limiter fails instead of deciding: Redis refuses a command, a key holds something else, or the limiter was
+ * closed. What a limiter decides while Redis is unavailable is chosen where the store is built, and is not a failure.
  */
 public enum FailureAction {
     /** Denies it with 503 Service Unavailable. */

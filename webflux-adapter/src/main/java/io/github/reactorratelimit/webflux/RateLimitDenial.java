@@ -1,7 +1,8 @@
 package io.github.reactorratelimit.webflux;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.Decision.Degradation;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -27,12 +28,23 @@ public final class RateLimitDenial {
     private final Reason reason;
     private final HttpStatusCode status;
     private final @Nullable Decision decision;
+    private final @Nullable Duration retryAfter;
 
     private RateLimitDenial(RateLimitRule rule, Reason reason, HttpStatusCode status, @Nullable Decision decision) {
+        this(rule, reason, status, decision, null);
+    }
+
+    private RateLimitDenial(
+            RateLimitRule rule,
+            Reason reason,
+            HttpStatusCode status,
+            @Nullable Decision decision,
+            @Nullable Duration retryAfter) {
         this.rule = Objects.requireNonNull(rule, "rule");
         this.reason = reason;
         this.status = status;
         this.decision = decision;
+        this.retryAfter = retryAfter;
     }
 
     /** Denied by a limiter: because nothing is left, of the share either that it gives out while its store is away, or because that is away. */
@@ -54,6 +66,11 @@ public final class RateLimitDenial {
         return new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, null);
     }
 
+    /** The same, with what the client is told. */
+    RateLimitDenial withRetryAfter(long seconds) {
+        return new RateLimitDenial(rule, reason, status, decision, Duration.ofSeconds(seconds));
+    }
+
     /** The rule that denied. */
     public RateLimitRule rule() {
         return rule;
@@ -67,6 +84,14 @@ public final class RateLimitDenial {
     /** The status of the answer. */
     public HttpStatusCode status() {
         return status;
+    }
+
+    /**
+     * What the field {@code Retry-After} of the response says: later than the {@linkplain Decision#retryAfter() decision} does,
+     * by rounding and jitter. Empty if the response has no such field.
+     */
+    public Optional<Duration> retryAfter() {
+        return Optional.ofNullable(retryAfter);
     }
 
     /** What the limiter answered; empty if it was not asked, or failed. */

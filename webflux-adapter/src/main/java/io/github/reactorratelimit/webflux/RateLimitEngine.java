@@ -15,7 +15,9 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.server.PathContainer;
+import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Mono;
@@ -42,6 +44,7 @@ public final class RateLimitEngine {
     private final List<Matched> beforeAuthentication;
     private final List<Matched> afterAuthentication;
     private final Predicate<ServerWebExchange> exempt;
+    private final Predicate<ServerWebExchange> managed;
     private final Duration keyTimeout;
     private final ResponseFields fields;
     private final DenialWriter denials;
@@ -64,6 +67,7 @@ public final class RateLimitEngine {
         this.beforeAuthentication = matched(builder, false);
         this.afterAuthentication = matched(builder, true);
         this.exempt = builder.exempt;
+        this.managed = builder.managed;
         this.keyTimeout = builder.keyTimeout;
         this.fields = new ResponseFields(builder.headers);
         this.denials = new DenialWriter(fields, builder.cors, builder.deniedHandler);
@@ -111,16 +115,21 @@ public final class RateLimitEngine {
         return found;
     }
 
-    /** The rules that a filter applies to this request. */
+    /** The rules that a filter applies to this request: to a preflight only those that name its method, to what is managed only those that have paths. */
     List<RateLimitRule> matching(ServerWebExchange exchange, boolean authenticated) {
         List<Matched> candidates = authenticated ? afterAuthentication : beforeAuthentication;
         if (candidates.isEmpty()) {
             return List.of();
         }
+        boolean preflight = CorsUtils.isPreFlightRequest(exchange.getRequest());
+        boolean needsPaths = managed.test(exchange);
         PathContainer path = exchange.getRequest().getPath().pathWithinApplication();
         List<RateLimitRule> matching = new ArrayList<>(candidates.size());
         for (Matched candidate : candidates) {
-            if (candidate.matches(exchange, path)) {
+            RequestMatch match = candidate.rule().match();
+            boolean meant = (!preflight || match.methods().contains(HttpMethod.OPTIONS))
+                    && (!needsPaths || !match.paths().isEmpty());
+            if (meant && candidate.matches(exchange, path)) {
                 matching.add(candidate.rule());
             }
         }
@@ -217,8 +226,8 @@ public final class RateLimitEngine {
             return passes ? Mono.just(passed(admission, exchange)) : Mono.empty();
         }
         HttpHeaders headers = ResponseFields.anew(exchange);
-        fields.writeDenied(denial, admission.grants(), headers);
-        return admission.giveBackAll().thenReturn(new RateLimitAnswer(denial, headers));
+        RateLimitDenial told = fields.writeDenied(denial, admission.grants(), headers);
+        return admission.giveBackAll().thenReturn(new RateLimitAnswer(told, headers));
     }
 
     private RateLimitAnswer passed(Admission admission, @Nullable ServerWebExchange exchange) {

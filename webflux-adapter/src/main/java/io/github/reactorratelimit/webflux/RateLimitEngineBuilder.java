@@ -8,6 +8,9 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
+import org.springframework.core.SpringVersion;
+import org.springframework.http.HttpHeaders;
+import org.springframework.util.MultiValueMap;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
 
@@ -16,6 +19,7 @@ public final class RateLimitEngineBuilder {
 
     final List<RateLimitRule> rules = new ArrayList<>();
     Predicate<ServerWebExchange> exempt = exchange -> false;
+    Predicate<ServerWebExchange> managed = exchange -> false;
     PathPatternParser parser = PathPatternParser.defaultInstance;
     HeaderOptions headers = HeaderOptions.defaults();
     DenialCors cors = DenialCors.none();
@@ -23,7 +27,22 @@ public final class RateLimitEngineBuilder {
     Duration keyTimeout = Duration.ofSeconds(5);
     DecisionObserver observer = DecisionObserver.NONE;
 
-    RateLimitEngineBuilder() {}
+    RateLimitEngineBuilder() {
+        requireSpring7();
+    }
+
+    /**
+     * Spring 6 has other headers: an application would start, and break at the first denial.
+     *
+     * @throws IllegalStateException if an older Spring Framework is on the class path
+     */
+    private static void requireSpring7() {
+        if (MultiValueMap.class.isAssignableFrom(HttpHeaders.class)) {
+            throw new IllegalStateException("reactor-ratelimit-webflux needs Spring Framework 7, that is Spring Boot 4,"
+                    + " and found Spring Framework " + SpringVersion.getVersion()
+                    + ": update spring-boot-starter-parent or spring-boot-dependencies to 4.0 or later");
+        }
+    }
 
     /**
      * Adds a rule. Rules are asked in the order in which they are added: put the one most likely to deny first.
@@ -47,6 +66,15 @@ public final class RateLimitEngineBuilder {
     /** Callers to which no rule applies: an allow-list. Of several, each exempts. It runs on the event loop and must not block. */
     public RateLimitEngineBuilder exempt(Predicate<? super ServerWebExchange> internal) {
         this.exempt = exempt.or(Objects.requireNonNull(internal, "internal"));
+        return this;
+    }
+
+    /**
+     * Requests that only rules with paths apply to: endpoints by which an application is watched and managed. Of several predicates, each takes
+     * requests out. It runs on the event loop and must not block.
+     */
+    public RateLimitEngineBuilder onlyWherePathsAreGiven(Predicate<? super ServerWebExchange> managed) {
+        this.managed = this.managed.or(Objects.requireNonNull(managed, "managed"));
         return this;
     }
 

@@ -1,21 +1,12 @@
 package io.github.reactorratelimit.webflux;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.FixedWindow;
-import io.github.reactorratelimit.Gcra;
-import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.SlidingWindowCounter;
-import io.github.reactorratelimit.SlidingWindowLog;
-import io.github.reactorratelimit.TokenBucket;
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 
@@ -32,7 +23,8 @@ import org.springframework.http.HttpHeaders;
  *
  * <p>Times are whole seconds, rounded up: a client that waits for them is not too early. {@code w} is the
  * time in which the whole quota {@code q} comes back, left out below a second and where there is none.
- * {@code t} is the time until the denied request would be allowed, else until the quota is whole again.
+ * {@code t} is the time until the denied request would be allowed, else until {@code r} is larger, if no other request
+ * comes meanwhile; it is left out if the store does not tell.
  */
 public final class RateLimitHeaders {
 
@@ -91,7 +83,8 @@ public final class RateLimitHeaders {
 
     private String describe(Decision decision) {
         String quota = name + ";q=" + integer(decision.limit());
-        return window(decision)
+        return decision.policy()
+                .timeFor(decision.limit())
                 .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)
                 .map(window -> quota + ";w=" + integer(ceilSeconds(window)))
                 .orElse(quota);
@@ -100,40 +93,12 @@ public final class RateLimitHeaders {
     String stateValue(Decision decision) {
         Duration after = decision.retryAfter().orElse(null);
         if (after == null) {
-            after = decision.resetAfter().orElse(null);
+            after = decision.moreAfter().orElse(null);
         }
         long remaining = Math.min(decision.remaining(), MAX_INTEGER);
         return after == null
                 ? name + ";r=" + remaining
                 : name + ";r=" + remaining + ";t=" + Math.min(ceilSeconds(after), MAX_INTEGER);
-    }
-
-    /** The time in which all permits of the limit come back; a concurrency limit has none. */
-    private static Optional<Duration> window(Decision decision) {
-        RateLimitPolicy policy = decision.policy();
-        if (policy instanceof TokenBucket bucket) {
-            return Optional.of(timeFor(decision.limit(), bucket.refill(), bucket.period()));
-        }
-        if (policy instanceof Gcra gcra) {
-            return Optional.of(timeFor(decision.limit(), gcra.permits(), gcra.period()));
-        }
-        if (policy instanceof LeakyBucket bucket) {
-            return Optional.of(timeFor(decision.limit(), bucket.permits(), bucket.period()));
-        }
-        if (policy instanceof FixedWindow fixed) {
-            return Optional.of(fixed.window());
-        }
-        if (policy instanceof SlidingWindowLog log) {
-            return Optional.of(log.window());
-        }
-        return policy instanceof SlidingWindowCounter counter ? Optional.of(counter.window()) : Optional.empty();
-    }
-
-    private static Duration timeFor(long limit, long permits, Duration period) {
-        return Duration.ofNanos(BigDecimal.valueOf(limit)
-                .multiply(BigDecimal.valueOf(period.toNanos()))
-                .divide(BigDecimal.valueOf(permits), RoundingMode.CEILING)
-                .longValueExact());
     }
 
     static long ceilSeconds(Duration time) {

@@ -31,7 +31,7 @@ public sealed interface RateLimitMode {
      */
     record DelayAbove(RateLimiter soft, Duration maxWait) implements RateLimitMode {
         public DelayAbove {
-            if (Objects.requireNonNull(soft, "soft").policy() instanceof ConcurrencyLimit) {
+            if (Objects.requireNonNull(soft, "soft").policy().needsRelease()) {
                 throw new IllegalArgumentException(
                         "soft must not be a ConcurrencyLimit; give it a rule of its own, with a delay");
             }

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import java.util.List;
@@ -154,7 +153,7 @@ public final class RateLimitRule {
 
     /** Whether its permits come back when the request ends. */
     boolean isConcurrency() {
-        return limiter.policy() instanceof ConcurrencyLimit;
+        return limiter.policy().needsRelease();
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
@@ -198,7 +197,7 @@ public final class RateLimitRuleBuilder {
                 !onlyWhereNamed || match.equals(RequestMatch.ALL),
                 "is only for handlers that name it: it can have no conditions");
         RateLimitPolicy ruling = limiter == null ? Objects.requireNonNull(policy) : limiter.policy();
-        if (ruling instanceof ConcurrencyLimit) {
+        if (ruling.needsRelease()) {
             check(
                     counted == null,
                     "has a ConcurrencyLimit, whose permits come back anyway: it cannot count by outcome");

@@ -3,14 +3,14 @@ package io.github.reactorratelimit.webflux;
 import java.util.List;
 import java.util.Objects;
 import org.springframework.core.Ordered;
-import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
 /**
- * Applies the rules of an engine to every request that they match. CORS preflights pass uncounted: no handler sees them.
+ * Applies the rules of an engine to every request that they match. CORS preflights, which no handler sees, pass
+ * uncounted, unless a rule names the method {@code OPTIONS}.
  *
  * <p>{@link #of} stands before Spring Security's filters, so that a login is limited before a password is checked. Rules that need to
  * know the user are {@linkplain RateLimitRuleBuilder#afterAuthentication() marked}, and applied by {@link #afterAuthentication}, which
@@ -58,9 +58,6 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
-        if (CorsUtils.isPreFlightRequest(exchange.getRequest())) {
-            return chain.filter(exchange);
-        }
         List<RateLimitRule> rules = engine.matching(exchange, authenticated);
         Mono<Void> guarded = rules.isEmpty()
                 ? chain.filter(exchange)

@@ -80,12 +80,16 @@ final class ResponseFields {
         }
     }
 
-    /** @param before what had been granted when it was denied */
-    void writeDenied(RateLimitDenial denial, List<Grant> before, ServerHttpResponse response) {
-        writeDenied(denial, before, response.getHeaders());
+    /**
+     * Returns the denial, with what the client was told.
+     *
+     * @param before what had been granted when it was denied
+     */
+    RateLimitDenial writeDenied(RateLimitDenial denial, List<Grant> before, ServerHttpResponse response) {
+        return writeDenied(denial, before, response.getHeaders());
     }
 
-    void writeDenied(RateLimitDenial denial, List<Grant> before, HttpHeaders headers) {
+    RateLimitDenial writeDenied(RateLimitDenial denial, List<Grant> before, HttpHeaders headers) {
         Decision decision = denial.decision().orElse(null);
         Told binding = decision == null ? null : Told.of(denial.rule(), decision);
         if (binding == null) {
@@ -96,10 +100,13 @@ final class ResponseFields {
             write(told, binding, headers);
         }
         Duration after = decision == null ? null : decision.retryAfter().orElse(null);
-        if (after != null) {
-            headers.set(HttpHeaders.RETRY_AFTER, retryAfter(after));
-        }
         headers.setCacheControl("no-store");
+        if (after == null) {
+            return denial;
+        }
+        long seconds = retryAfter(after);
+        headers.set(HttpHeaders.RETRY_AFTER, RateLimitHeaders.integer(seconds));
+        return denial.withRetryAfter(seconds);
     }
 
     private static List<Told> told(List<Grant> grants) {
@@ -150,10 +157,10 @@ final class ResponseFields {
     }
 
     /** Never earlier than told, and never at once: rounded up, and then late by whole seconds, of which there must be some to choose from. */
-    private String retryAfter(Duration after) {
+    private long retryAfter(Duration after) {
         long seconds = Math.max(SOONEST_SECONDS, RateLimitHeaders.ceilSeconds(after));
         double jitter = options.retryAfterJitter();
         long latestBy = jitter == 0 ? 0 : Math.max(1, (long) (seconds * jitter));
-        return RateLimitHeaders.integer(seconds + (long) ((latestBy + 1) * random.getAsDouble()));
+        return seconds + (long) ((latestBy + 1) * random.getAsDouble());
     }
 }

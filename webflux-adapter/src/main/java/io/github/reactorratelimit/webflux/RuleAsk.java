@@ -5,8 +5,8 @@ import io.github.reactorratelimit.RateLimiter;
 /** What one rule asks for one request. Has no {@code toString} that could show the key. */
 record RuleAsk(RateLimitRule rule, String key, long permits) {
 
-    RateLimiter.Ask asked() {
-        return new RateLimiter.Ask(rule.limiter(), key, permits);
+    RateLimiter.PermitRequest asked() {
+        return new RateLimiter.PermitRequest(rule.limiter(), key, permits);
     }
 
     @Override

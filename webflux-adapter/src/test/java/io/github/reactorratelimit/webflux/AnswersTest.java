@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.core.Ordered;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
 import org.springframework.mock.http.server.reactive.MockServerHttpRequest;
 import org.springframework.mock.web.server.MockServerWebExchange;
@@ -220,6 +221,40 @@ class AnswersTest {
         assertThat(left(limiter, "ann")).isEqualTo(2);
         server.send("OPTIONS /shared HTTP/1.1", ORIGIN, ANN);
         assertThat(left(limiter, "ann")).as("this is no preflight").isEqualTo(1);
+    }
+
+    @Test
+    void preflightIsCountedByARuleThatNamesItsMethod() {
+        RateLimiter preflights = RateLimiter.of(few(2));
+        start(choices -> choices.rule(byUser("preflights")
+                .method(HttpMethod.OPTIONS)
+                .limiter(preflights)
+                .build()));
+
+        server.send("OPTIONS /shared HTTP/1.1", PREFLIGHT);
+
+        assertThat(left(preflights, "ann")).isEqualTo(1);
+        assertThat(left(limiter, "ann")).isEqualTo(2);
+    }
+
+    /** Two numbers about one thing, in the fields and in the body, would confuse whoever reads both. */
+    @Test
+    void handlerOfTheApplicationSeesTheRetryAfterThatIsSent() {
+        start(choices -> choices.headers(HeaderOptions.defaults().withRetryAfterJitter(1))
+                .deniedHandler((exchange, denial) -> {
+                    exchange.getResponse()
+                            .getHeaders()
+                            .set(
+                                    "X-Seen",
+                                    Long.toString(
+                                            denial.retryAfter().orElseThrow().toSeconds()));
+                    return exchange.getResponse().setComplete();
+                }));
+
+        for (int i = 0; i < 20; i++) {
+            RawResponse denied = denied("/hello", ANN);
+            assertThat(denied.header("X-Seen")).isEqualTo(denied.header("Retry-After"));
+        }
     }
 
     @Test

@@ -10,8 +10,8 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.ElsewhereLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.KeptAlive;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
@@ -173,7 +173,7 @@ class ConnectionThreadTest {
 
         try (KeptAlive connection = KeptAlive.to(server.port())) {
             assertThat(connection.get("/parallel", ANN)).isEqualTo(200);
-            Eventually.until("it has ended", () -> !ended.isEmpty());
+            Await.until("it has ended", () -> !ended.isEmpty());
         }
         assertThat(ended).containsExactly(true);
     }

@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.local.LocalStore;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.key.WebKey;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.KeptAlive;
 import io.github.reactorratelimit.webflux.testing.TestServer;
 import java.lang.ref.WeakReference;
@@ -69,7 +69,7 @@ class FloodTest {
             flood(server.port());
 
             assertThat(keys).hasSizeGreaterThan(STRANGERS);
-            Eventually.until("no more keys are held than the table may hold", () -> held() <= MAX_KEYS);
+            Await.until("no more keys are held than the table may hold", () -> held() <= MAX_KEYS);
             assertThat(statuses(connection, "spent", 2)).containsOnly(429);
             assertThat(statuses(connection, "thrifty", 3)).containsExactly(200, 200, 429);
         }

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
 import java.util.concurrent.CompletableFuture;
@@ -129,13 +129,13 @@ class RateLimitHandlerFilterTest {
     void concurrencyLimitIsHeldUntilTheBodyWasSent() {
         start(true);
         CompletableFuture<RawResponse> first = CompletableFuture.supplyAsync(() -> server.get("/stream", ANN));
-        Eventually.until("it is in its handler", () -> calls.get() == 1);
+        Await.until("it is in its handler", () -> calls.get() == 1);
 
         assertThat(server.get("/stream", ANN).status()).isEqualTo(429);
 
         mayEnd.tryEmitEmpty();
         assertThat(first.join().status()).isEqualTo(200);
-        Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        Await.until("its permit came back", () -> left(parallel, "ann") == 1);
     }
 
     @Test
@@ -143,7 +143,7 @@ class RateLimitHandlerFilterTest {
         start(true);
 
         assertThat(server.get("/failing", ANN).status()).isEqualTo(500);
-        Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        Await.until("its permit came back", () -> left(parallel, "ann") == 1);
     }
 
     @Test
@@ -151,7 +151,7 @@ class RateLimitHandlerFilterTest {
         start(true);
 
         assertThat(server.get("/stream", ANN, "X-Outer: replaces").body()).isEqualTo("another");
-        Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        Await.until("its permit came back", () -> left(parallel, "ann") == 1);
     }
 
     @Test
@@ -159,14 +159,14 @@ class RateLimitHandlerFilterTest {
         start(true);
         CompletableFuture<RawResponse> first =
                 CompletableFuture.supplyAsync(() -> server.get("/failing", ANN, "X-Outer: falls back"));
-        Eventually.until("the fallback runs", () -> calls.get() == 1);
+        Await.until("the fallback runs", () -> calls.get() == 1);
 
         assertThat(left(inFlight, "ann")).as("of the web filter").isEqualTo(1);
         assertThat(left(parallel, "ann")).as("of the route").isZero();
 
         mayEnd.tryEmitEmpty();
         assertThat(first.join().body()).isEqualTo("instead");
-        Eventually.until("they came back", () -> left(inFlight, "ann") == 2 && left(parallel, "ann") == 1);
+        Await.until("they came back", () -> left(inFlight, "ann") == 2 && left(parallel, "ann") == 1);
     }
 
     @Test

@@ -36,8 +36,9 @@ class RateLimitHeadersTest {
 
     private final RateLimitHeaders headers = RateLimitHeaders.named("burst");
 
-    private static Decision allowed(RateLimitPolicy policy, long remaining, Duration resetAfter) {
-        return Decision.wouldAllow(policy, 1, new Quota(policy.capacity(), remaining, resetAfter.toNanos()));
+    private static Decision allowed(RateLimitPolicy policy, long remaining, Duration moreAfter) {
+        Quota quota = new Quota(policy.capacity(), remaining, ofDays(7).toNanos(), moreAfter.toNanos());
+        return Decision.wouldAllow(policy, 1, quota);
     }
 
     private static Decision denied(RateLimitPolicy policy, Duration retryAfter) {
@@ -58,6 +59,14 @@ class RateLimitHeadersTest {
         assertThat(headers.of(allowed(PER_MINUTE, 99, ofMillis(600))))
                 .containsEntry("RateLimit", "\"burst\";r=99;t=1")
                 .doesNotContainKey("Retry-After");
+    }
+
+    /** The field is for when there is more, not for when nothing is spent any more. */
+    @Test
+    void allowedRequestIsNotToldWhenTheQuotaIsWhole() {
+        assertThat(headers.of(Decision.wouldAllow(
+                        PER_MINUTE, 1, new Quota(100, 0, ofMinutes(1).toNanos()))))
+                .containsEntry("RateLimit", "\"burst\";r=0");
     }
 
     @ParameterizedTest

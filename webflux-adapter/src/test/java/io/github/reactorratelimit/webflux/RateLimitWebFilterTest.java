@@ -10,8 +10,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.BrokenLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
 import java.util.concurrent.CompletableFuture;
@@ -394,7 +394,7 @@ class RateLimitWebFilterTest {
                 byUser("user").limiter(perUser).build(),
                 byUser("parallel").limiter(limiter).build());
         CompletableFuture<RawResponse> first = CompletableFuture.supplyAsync(() -> server.get("/slow", ANN));
-        Eventually.until("the first is in its handler", () -> api().calls.get() == 1);
+        Await.until("the first is in its handler", () -> api().calls.get() == 1);
 
         RawResponse second = server.get("/hello", ANN);
         assertThat(second.status()).isEqualTo(429);
@@ -404,7 +404,7 @@ class RateLimitWebFilterTest {
 
         api().mayEnd.tryEmitEmpty();
         assertThat(first.join().status()).isEqualTo(200);
-        Eventually.until("its permit came back", () -> left(limiter, "ann") == 1);
+        Await.until("its permit came back", () -> left(limiter, "ann") == 1);
     }
 
     @Test
@@ -413,7 +413,7 @@ class RateLimitWebFilterTest {
         start(byUser("parallel").limiter(limiter).build());
 
         assertThat(server.post("/login", "", ANN, "X-Password: error").status()).isEqualTo(401);
-        Eventually.until("its permit came back", () -> left(limiter, "ann") == 1);
+        Await.until("its permit came back", () -> left(limiter, "ann") == 1);
     }
 
     /** Answers, and hands the request on all the same. */

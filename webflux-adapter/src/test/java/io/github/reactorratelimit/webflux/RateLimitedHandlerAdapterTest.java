@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
 import java.util.List;
@@ -209,13 +209,13 @@ class RateLimitedHandlerAdapterTest {
     void concurrencyLimitOfAMethodIsHeldUntilTheResponseWasSent() {
         start(engineOfAll(), true);
         CompletableFuture<RawResponse> first = CompletableFuture.supplyAsync(() -> server.get("/slow", ANN));
-        Eventually.until("it is in its handler", () -> api().calls.get() == 1);
+        Await.until("it is in its handler", () -> api().calls.get() == 1);
 
         assertThat(server.get("/slow", ANN).status()).isEqualTo(429);
 
         api().mayEnd.tryEmitEmpty();
         assertThat(first.join().status()).isEqualTo(200);
-        Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+        Await.until("its permit came back", () -> left(parallel, "ann") == 1);
     }
 
     @Test
@@ -225,7 +225,7 @@ class RateLimitedHandlerAdapterTest {
 
         for (int i = 0; i < 3; i++) {
             assertThat(server.get("/slow", ANN).status()).isEqualTo(200);
-            Eventually.until("its permit came back", () -> left(parallel, "ann") == 1);
+            Await.until("its permit came back", () -> left(parallel, "ann") == 1);
         }
     }
 

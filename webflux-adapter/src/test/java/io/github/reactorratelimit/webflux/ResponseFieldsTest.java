@@ -36,7 +36,7 @@ class ResponseFieldsTest {
     }
 
     private Grant granted(RateLimitRule by, long remaining) {
-        Quota quota = new Quota(100, remaining, 1_000_000_000L);
+        Quota quota = new Quota(100, remaining, 60_000_000_000L, 1_000_000_000L);
         return new Grant(by, by.limiter(), Decision.wouldAllow(POLICY, 1, quota), null);
     }
 

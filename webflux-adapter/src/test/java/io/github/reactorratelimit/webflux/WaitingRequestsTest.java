@@ -12,8 +12,8 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.Counting;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import io.github.reactorratelimit.webflux.testing.TestServer;
 import java.io.IOException;
@@ -76,7 +76,7 @@ class WaitingRequestsTest {
         start(byUser("slow").limiter(slow).mode(RateLimitMode.delay(ofDays(1))).build());
         assertThat(server.get("/hello", ANN).status()).isEqualTo(200);
         CompletableFuture<RawResponse> second = CompletableFuture.supplyAsync(() -> server.get("/hello", ANN));
-        Eventually.until("it waits", () -> counting.waiting.get() == 1);
+        Await.until("it waits", () -> counting.waiting.get() == 1);
         assertThat(calls()).isEqualTo(1);
 
         slow.reset("ann").block();
@@ -129,7 +129,7 @@ class WaitingRequestsTest {
         assertThat(first.status()).isEqualTo(200);
         assertThat(first.header("RateLimit")).startsWith("\"both\";r=1;");
         CompletableFuture<RawResponse> second = CompletableFuture.supplyAsync(() -> server.get("/hello", ANN));
-        Eventually.until("it waits", () -> counting.waiting.get() == 1);
+        Await.until("it waits", () -> counting.waiting.get() == 1);
 
         assertThat(server.get("/hello", ANN).status()).isEqualTo(429);
 
@@ -150,13 +150,13 @@ class WaitingRequestsTest {
         server.get("/hello", ANN);
 
         try (Socket socket = open(method)) {
-            Eventually.until("it waits", () -> counting.waiting.get() == 1);
+            Await.until("it waits", () -> counting.waiting.get() == 1);
             assertThat(left(perUser, "ann")).isEqualTo(8);
             assertThat(socket.isClosed()).isFalse();
         }
 
-        Eventually.until("it left the line", () -> counting.cancelled.get() == 1);
-        Eventually.until("it got its other permit back", () -> left(perUser, "ann") == 9);
+        Await.until("it left the line", () -> counting.cancelled.get() == 1);
+        Await.until("it got its other permit back", () -> left(perUser, "ann") == 9);
         slow.reset("ann").block();
         assertThat(server.get("/hello", ANN).status())
                 .as("nobody is in its way")
@@ -186,12 +186,12 @@ class WaitingRequestsTest {
         var lease = parallel.acquireLease("ann", 1, ofDays(1)).block();
 
         try (Socket socket = open("GET")) {
-            Eventually.until("it waits", () -> counting.waiting.get() == 1);
+            Await.until("it waits", () -> counting.waiting.get() == 1);
             assertThat(socket.isClosed()).isFalse();
         }
 
-        Eventually.until("it left the line", () -> counting.cancelled.get() == 1);
-        Eventually.until("it got its other permit back", () -> left(perUser, "ann") == 10);
+        Await.until("it left the line", () -> counting.cancelled.get() == 1);
+        Await.until("it got its other permit back", () -> left(perUser, "ann") == 10);
         lease.release().block();
         assertThat(left(parallel, "ann")).isEqualTo(1);
         assertThat(calls()).isZero();

@@ -1,45 +1,40 @@
 package io.github.reactorratelimit.benchmarks.local;
 
-import java.util.concurrent.TimeUnit;
+import io.github.reactorratelimit.benchmarks.ComparedBenchmark;
 import org.openjdk.jmh.annotations.Benchmark;
-import org.openjdk.jmh.annotations.BenchmarkMode;
-import org.openjdk.jmh.annotations.Mode;
-import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
-import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
-import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
+import reactor.core.publisher.Mono;
 
-/** One guarded call, all of them allowed or all denied. For one thread. */
-@BenchmarkMode(Mode.AverageTime)
-@OutputTimeUnit(TimeUnit.NANOSECONDS)
-@State(Scope.Benchmark)
-public class MonoBenchmark {
+/** A subscription, all allowed, or all denied with {@link Limit#PER_DAY}. For one thread. */
+public class MonoBenchmark extends ComparedBenchmark {
 
-    /** Its name. */
-    @Param("")
-    public String contender = "";
+    @Param
+    public MonoContender contender = MonoContender.OPERATOR;
 
-    /** Whether everybody is allowed, or everybody denied. */
-    @Param("true")
-    public boolean allowed;
+    @Param("PER_SECOND")
+    public Limit limit = Limit.PER_SECOND;
 
-    private final ConsumingSubscriber subscriber = new ConsumingSubscriber();
-    private MonoCall call = () -> MonoCall.GUARDED;
+    private final CheckingSubscriber subscriber = new CheckingSubscriber();
+    private Mono<?> mono = Mono.empty();
+    private boolean allowed;
 
-    /** Takes the only permit where everybody shall be denied. */
+    /** Opens the limiter, and spends its permits if all requests are to be denied. */
     @Setup
     public void open() {
-        call = MonoCall.of(contender, allowed ? Limit.GENEROUS : Limit.SCARCE);
-        call.mono().subscribe(subscriber);
+        mono = contender.open(limit);
+        allowed = limit != Limit.PER_DAY;
+        for (int i = 0; !allowed && i <= limit.burst; i++) {
+            mono.subscribe(subscriber);
+        }
     }
 
-    /** A call. */
+    /** A subscription. */
     @Benchmark
     public void subscribe(Blackhole hole) {
         subscriber.restart(hole);
-        call.mono().subscribe(subscriber);
+        mono.subscribe(subscriber);
         subscriber.expect(allowed ? 1 : 0, allowed ? 0 : 1);
     }
 }

@@ -1,4 +1,4 @@
-/** Groups that need nothing but this process, measured with JMH: one interface per group, one small class per contender. */
+/** Decisions in one process, at everyday limits. */
 @NullMarked
 package io.github.reactorratelimit.benchmarks.local;
 

@@ -1,7 +1,4 @@
-/**
- * Load runs against a Redis server: one load generator for all, one small class per contender. A contender is asked by a
- * fixed number of lanes, each of which asks again when it was answered.
- */
+/** Decisions on a Redis server that the benchmark starts, all contenders with the same limit. */
 @NullMarked
 package io.github.reactorratelimit.benchmarks.redis;
 

@@ -1,7 +1,4 @@
-/**
- * From rounds to what people read: tables with ratios, charts, and the raw data beside them. Knows nothing of how a round
- * is run.
- */
+/** From JMH's JSON to tables and charts. */
 @NullMarked
 package io.github.reactorratelimit.benchmarks.report;
 

@@ -2,71 +2,114 @@ package io.github.reactorratelimit.benchmarks.waiting;
 
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
-import com.google.common.util.concurrent.RateLimiter;
+import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.benchmarks.report.Contender;
+import io.github.reactorratelimit.benchmarks.Contender;
+import io.github.resilience4j.ratelimiter.RateLimiterConfig;
+import io.github.resilience4j.reactor.ratelimiter.operator.RateLimiterOperator;
 import java.time.Duration;
-import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.LongFunction;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** One way to pace the elements of a Flux. */
-record Pacer(Contender contender, Pace pace) {
+/** Ways to pace the elements of a Flux. */
+@SuppressWarnings("ImmutableEnumChecker")
+public enum Pacer implements Contender {
+    TOKEN_BUCKET_1(
+            "token bucket, burst 1", 1, rate -> TokenBucket.perSecond(rate).withBurst(1)),
+    TOKEN_BUCKET_2(
+            "token bucket, burst 2", 2, rate -> TokenBucket.perSecond(rate).withBurst(2)),
+    TOKEN_BUCKET_20(
+            "token bucket, burst 20", 20, rate -> TokenBucket.perSecond(rate).withBurst(20)),
+    STEPWISE_1("stepwise token bucket, burst 1", 1, rate -> stepwise(rate, 1)),
+    STEPWISE_2("stepwise token bucket, burst 2", 2, rate -> stepwise(rate, 2)),
+    STEPWISE_20("stepwise token bucket, burst 20", 20, rate -> stepwise(rate, 20)),
+    GCRA_1("GCRA, burst 1", 1, rate -> Gcra.perSecond(rate).withBurst(1)),
+    GCRA_2("GCRA, burst 2", 2, rate -> Gcra.perSecond(rate).withBurst(2)),
+    GCRA_20("GCRA, burst 20", 20, rate -> Gcra.perSecond(rate).withBurst(20)),
+    LEAKY("leaky bucket", 1, rate -> LeakyBucket.of(rate, Duration.ofSeconds(1))),
+    INTERVAL(
+            Kind.FLOOR,
+            "Flux.interval",
+            0,
+            (source, interval) ->
+                    source.zipWith(Flux.interval(interval).onBackpressureBuffer(), (element, tick) -> element)),
+    DELAY_ELEMENTS(Kind.PEER, "Flux.delayElements", 0, Flux::delayElements),
+    GUAVA(Kind.PEER, "Guava, blocking a thread", 1, Pacer::guava),
+    RESILIENCE4J(Kind.PEER, "Resilience4j, an operator per element", 1, Pacer::resilience4j),
+    BUCKET4J(Kind.PEER, "Bucket4j, asScheduler per element", 1, Pacer::bucket4j);
 
-    interface Pace {
+    private final Kind kind;
+    private final String label;
+    private final int immediate;
+    private final BiFunction<Flux<Integer>, Duration, Flux<Integer>> operator;
 
-        Flux<Integer> apply(Flux<Integer> source, long perSecond);
+    Pacer(String label, int burst, LongFunction<RateLimitPolicy> policy) {
+        this(Kind.OURS, "reactor-ratelimit, " + label, burst, (source, interval) -> {
+            RateLimitPolicy limit = policy.apply(Duration.ofSeconds(1).dividedBy(interval));
+            return Flux.using(
+                    () -> RateLimiter.of(limit), limiter -> source.transform(limitRate(limiter)), RateLimiter::dispose);
+        });
     }
 
-    /** A bucket that starts empty and may make up for 20 ms: who wakes late loses nothing. */
-    static final Pacer OURS = new Pacer(
-            Contender.ours("ours, token bucket"),
-            ours(rate -> TokenBucket.perSecond(rate)
-                    .withBurst(Math.max(2, rate / 50))
-                    .withInitialTokens(0)));
+    Pacer(Kind kind, String label, int immediate, BiFunction<Flux<Integer>, Duration, Flux<Integer>> operator) {
+        this.kind = kind;
+        this.label = label;
+        this.immediate = immediate;
+        this.operator = operator;
+    }
 
-    static final Pacer LEAKY =
-            new Pacer(Contender.ours("ours, leaky bucket"), ours(rate -> LeakyBucket.of(rate, Duration.ofSeconds(1))));
+    @Override
+    public Kind kind() {
+        return kind;
+    }
 
-    static final List<Pacer> ALL = List.of(
-            OURS,
-            new Pacer(
-                    Contender.ours("ours, burst of 1"),
-                    ours(rate -> TokenBucket.perSecond(rate).withBurst(1))),
-            LEAKY,
-            new Pacer(
-                    Contender.peer("Flux.delayElements"),
-                    (source, rate) -> source.delayElements(Duration.ofSeconds(1).dividedBy(rate))),
-            new Pacer(Contender.peer("Guava, blocking a thread"), Pacer::guava),
-            new Pacer(Contender.peer("Resilience4j, a Mono per element"), perElement(Resilience4j::open)),
-            new Pacer(Contender.peer("Bucket4j, a Mono per element"), perElement(Bucket4j::open)),
-            new Pacer(
-                    Contender.floor("Flux.interval"),
-                    (source, rate) -> source.zipWith(
-                            Flux.interval(Duration.ofSeconds(1).dividedBy(rate)).onBackpressureBuffer(),
-                            (element, tick) -> element)));
+    @Override
+    public String label() {
+        return label;
+    }
 
-    private static Pace ours(LongFunction<RateLimitPolicy> policy) {
-        return (source, rate) -> Flux.using(
-                () -> io.github.reactorratelimit.RateLimiter.of(policy.apply(rate)),
-                limiter -> source.transform(limitRate(limiter)),
-                io.github.reactorratelimit.RateLimiter::dispose);
+    /** Elements that leave at the start without a wait. */
+    int immediate() {
+        return immediate;
+    }
+
+    Flux<Integer> pace(Flux<Integer> source, int perSecond) {
+        return operator.apply(source, Duration.ofSeconds(1).dividedBy(perSecond));
+    }
+
+    private static TokenBucket stepwise(long rate, long burst) {
+        return TokenBucket.of(1, Duration.ofSeconds(1).dividedBy(rate))
+                .withBurst(burst)
+                .stepwise();
     }
 
     @SuppressWarnings("UnstableApiUsage")
-    private static Flux<Integer> guava(Flux<Integer> source, long perSecond) {
-        RateLimiter limiter = RateLimiter.create((double) perSecond);
+    private static Flux<Integer> guava(Flux<Integer> source, Duration interval) {
+        var limiter = com.google.common.util.concurrent.RateLimiter.create(1e9 / interval.toNanos());
         return source.publishOn(Schedulers.boundedElastic()).doOnNext(element -> limiter.acquire());
     }
 
-    private static Pace perElement(Waiting.Opener opener) {
-        return (source, rate) -> Flux.using(
-                () -> opener.open(1, Duration.ofSeconds(1).dividedBy(rate)),
-                limiter -> source.concatMap(element -> limiter.guard(0, Mono.just(element))),
-                Waiting::close);
+    /** Its operator uses one permit for each subscription. */
+    private static Flux<Integer> resilience4j(Flux<Integer> source, Duration interval) {
+        RateLimiterConfig config = RateLimiterConfig.custom()
+                .limitForPeriod(1)
+                .limitRefreshPeriod(interval)
+                .timeoutDuration(Duration.ofMinutes(1))
+                .build();
+        var limiter = io.github.resilience4j.ratelimiter.RateLimiter.of("benchmark", config);
+        return source.concatMap(element -> Mono.just(element).transformDeferred(RateLimiterOperator.of(limiter)));
+    }
+
+    private static Flux<Integer> bucket4j(Flux<Integer> source, Duration interval) {
+        return Flux.using(
+                () -> WaitContender.BUCKET4J.open(1, interval, 1),
+                waiting -> source.concatMap(element -> waiting.permit().thenReturn(element)),
+                WaitContender.Waiting::close);
     }
 }

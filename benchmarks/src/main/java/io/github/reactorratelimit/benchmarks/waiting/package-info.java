@@ -1,4 +1,4 @@
-/** Runs in which callers wait for their turn: how even the pace is, what a cancelled wait leaves behind, how waiting grows. */
+/** Waiting for permits in real time. */
 @NullMarked
 package io.github.reactorratelimit.benchmarks.waiting;
 

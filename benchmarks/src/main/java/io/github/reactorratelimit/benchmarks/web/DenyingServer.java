@@ -5,7 +5,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.server.WebFilter;
 
-/** The least that a denial can cost: no limiter is asked, and the client is told nothing but the status. */
+/** The floor of a denial: a status without a limiter, headers or a body. */
 @Configuration(proxyBeanMethods = false)
 class DenyingServer {
 

@@ -21,8 +21,9 @@ import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
 /**
- * Spring Cloud Gateway's {@code RequestRateLimiter} filter and its {@code RedisRateLimiter}, as they are, in front of the same endpoint as the others:
- * routing and proxying, which cost more than any limiter, are left out.
+ * Spring Cloud Gateway's {@code RequestRateLimiter} filter and its {@code RedisRateLimiter}, unchanged, in
+ * front of the same endpoint as the others. Routing and proxying, which cost more than any limiter, are left
+ * out.
  */
 @Configuration(proxyBeanMethods = false)
 class GatewayServer {

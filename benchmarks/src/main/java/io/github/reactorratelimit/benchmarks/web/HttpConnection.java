@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
-/** One connection with at most one request under way. Used by one thread. */
+/** A connection with at most one request in flight. For one thread. */
 final class HttpConnection implements AutoCloseable {
 
     private static final byte[] REQUEST = ("GET " + WebServer.PATH
@@ -16,62 +16,34 @@ final class HttpConnection implements AutoCloseable {
     private final SocketChannel channel;
     private final ByteBuffer request = ByteBuffer.allocateDirect(REQUEST.length).put(REQUEST);
     private final ByteBuffer received = ByteBuffer.allocateDirect(8_192);
-    private final HttpAnswer answer = new HttpAnswer();
-
-    private long answers;
-    private int status;
-    private boolean goesOn;
-    private boolean waiting;
+    private final HttpResponse response = new HttpResponse();
 
     HttpConnection(SocketChannel channel) {
         this.channel = channel;
     }
 
-    /** Sends the first request; the next ones follow the answers. */
-    void begin(int expectedStatus) throws IOException {
-        status = expectedStatus;
-        goesOn = true;
-        ask();
-    }
-
-    /** The request that is under way is the last. */
-    void end() {
-        goesOn = false;
-    }
-
-    boolean isWaiting() {
-        return waiting;
-    }
-
-    long answers() {
-        return answers;
-    }
-
-    private void ask() throws IOException {
+    void send() throws IOException {
         request.rewind();
-        waiting = true;
         while (request.hasRemaining()) {
             channel.write(request);
         }
     }
 
-    /** Reads what is there, and asks again if that was an answer. */
-    void read() throws IOException {
+    /** Reads what has arrived. True if the response is complete. */
+    boolean read() throws IOException {
         if (channel.read(received) < 0) {
-            throw new EOFException("the server closed the connection after " + answers + " answers");
+            throw new EOFException("the server closed the connection");
         }
-        if (!answer.isWhole(received)) {
-            return;
-        }
-        if (status != 0 && answer.status() != status) {
-            throw new IllegalStateException("answered " + answer.status() + " instead of " + status);
+        if (!response.isComplete(received)) {
+            return false;
         }
         received.clear();
-        answers++;
-        waiting = false;
-        if (goesOn) {
-            ask();
-        }
+        return true;
+    }
+
+    /** The status of the last response. */
+    int status() {
+        return response.status();
     }
 
     @Override

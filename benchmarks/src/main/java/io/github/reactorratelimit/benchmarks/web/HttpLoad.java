@@ -7,22 +7,22 @@ import java.net.InetSocketAddress;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Connections that are kept alive, with one request under way on each all the time: the next is written when the last has been answered. One thread
- * with a selector and nothing of an HTTP client, so that it takes as little as possible of the processors it shares with the server. No
- * pipelining: hardly any client does it.
+ * Requests over persistent connections, one in flight on each, by one thread with a selector: a client
+ * library would use more of the processors than the server does.
  */
 final class HttpLoad implements AutoCloseable {
 
-    /** Every connection comes from an address of its own, so that it counts for itself. */
     private static final int FIRST_ADDRESS = 2;
 
     private final Selector selector;
     private final List<HttpConnection> connections = new ArrayList<>();
+    private int left;
+    private int inFlight;
+    private int expectedStatus;
 
     private HttpLoad(Selector selector) {
         this.selector = selector;
@@ -40,9 +40,11 @@ final class HttpLoad implements AutoCloseable {
         return load;
     }
 
-    /** Where 127.0.0.2 and above cannot be used, as on macOS without further ado, all come from one address. */
+    /**
+     * Each connection has its own address and counts alone; where only 127.0.0.1 exists, as on macOS, all
+     * share it.
+     */
     private static SocketChannel connect(int port, int number) throws IOException {
-        InetSocketAddress server = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
         SocketChannel channel = SocketChannel.open();
         try {
             InetAddress own = InetAddress.getByAddress(new byte[] {127, 0, 0, (byte) (FIRST_ADDRESS + number)});
@@ -51,51 +53,49 @@ final class HttpLoad implements AutoCloseable {
             channel.close();
             channel = SocketChannel.open();
         }
-        channel.connect(server);
+        channel.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
         channel.socket().setTcpNoDelay(true);
         return channel;
     }
 
     /**
-     * Asks for so long, and returns how many answers came per second.
+     * Sends requests and waits for all responses.
      *
-     * @param status that every answer has to have; 0 for any
+     * @param requests at least one for each connection
+     * @param status that every response must have; 0 for any
      */
-    Result run(Duration time, int status) throws IOException {
-        long answersBefore = answers();
-        long startNanos = System.nanoTime();
-        long endNanos = startNanos + time.toNanos();
+    void run(int requests, int status) throws IOException {
+        left = requests - connections.size();
+        inFlight = connections.size();
+        expectedStatus = status;
         for (HttpConnection connection : connections) {
-            connection.begin(status);
+            connection.send();
         }
-        while (System.nanoTime() < endNanos) {
-            selector.select(HttpLoad::answer, 100);
+        while (inFlight > 0) {
+            selector.select(this::read);
         }
-        double seconds = (System.nanoTime() - startNanos) / 1e9;
-        long answers = answers() - answersBefore;
-        connections.forEach(HttpConnection::end);
-        while (connections.stream().anyMatch(HttpConnection::isWaiting)) {
-            selector.select(HttpLoad::answer, 100);
-        }
-        return new Result(answers, seconds);
     }
 
-    /** As {@link #run}, counting also the last answers, which come after the time. */
-    long answersOf(Duration time, int status) throws IOException {
-        long before = answers();
-        run(time, status);
-        return answers() - before;
-    }
-
-    private long answers() {
-        return connections.stream().mapToLong(HttpConnection::answers).sum();
-    }
-
-    private static void answer(SelectionKey key) {
+    private void read(SelectionKey key) {
+        HttpConnection connection = (HttpConnection) key.attachment();
         try {
-            ((HttpConnection) key.attachment()).read();
+            if (connection.read()) {
+                received(connection);
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    private void received(HttpConnection connection) throws IOException {
+        if (expectedStatus != 0 && connection.status() != expectedStatus) {
+            throw new IllegalStateException("status " + connection.status() + " instead of " + expectedStatus);
+        }
+        if (left > 0) {
+            left--;
+            connection.send();
+        } else {
+            inFlight--;
         }
     }
 
@@ -105,13 +105,5 @@ final class HttpLoad implements AutoCloseable {
             connection.close();
         }
         selector.close();
-    }
-
-    /** What came back. */
-    record Result(long answers, double seconds) {
-
-        double perSecond() {
-            return answers / seconds;
-        }
     }
 }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.benchmarks.web;
 
-import io.github.reactorratelimit.benchmarks.redis.SmallestScript;
+import io.github.reactorratelimit.benchmarks.redis.ScriptOnRedis;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
@@ -18,8 +18,8 @@ import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
 
 /**
- * The least that a limit in Redis can cost a request that asks by itself: a call of the smallest script, whose answer goes from the connection
- * straight to the event loop of the request. No headers, no deadline, nothing for an error.
+ * The floor of a limit on Redis: each request calls the smallest script, and continues on its event loop.
+ * There are no headers, no deadline and no error handling.
  */
 @Configuration(proxyBeanMethods = false)
 class ScriptServer {
@@ -39,11 +39,11 @@ class ScriptServer {
 
     @Bean
     WebFilter scriptFilter(StatefulRedisConnection<String, String> redis) {
-        String digest = redis.sync().scriptLoad(SmallestScript.SCRIPT);
+        String digest = redis.sync().scriptLoad(ScriptOnRedis.SMALLEST);
         return (exchange, chain) -> {
             ServerHttpRequest request = exchange.getRequest();
             String[] keys = {"floor:" + address(request)};
-            Mono<Long> answer = Mono.create(sink -> {
+            Mono<Long> decision = Mono.create(sink -> {
                 EventLoop loop = loop(request);
                 redis.async()
                         .<Long>evalsha(digest, ScriptOutputType.INTEGER, keys, MICROS_PER_PERMIT, MICROS_OF_ALL)
@@ -55,7 +55,7 @@ class ScriptServer {
                             }
                         }));
             });
-            return answer.flatMap(allowed -> allowed == 1 ? chain.filter(exchange) : Mono.empty());
+            return decision.flatMap(allowed -> allowed == 1 ? chain.filter(exchange) : Mono.empty());
         };
     }
 

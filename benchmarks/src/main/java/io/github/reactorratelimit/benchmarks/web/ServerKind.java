@@ -1,44 +1,67 @@
 package io.github.reactorratelimit.benchmarks.web;
 
+import io.github.reactorratelimit.benchmarks.Contender;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 
-/** What a server runs in front of its endpoint. All count by the address of the client. */
-enum ServerKind {
-    /** Nothing. */
-    BARE(false, true),
-    /** Every request denied with a status, and nothing else. */
-    DENYING(false, false),
-    /** This library as its properties configure it. */
-    OURS(false, true, limit("1000000 per second"), "ratelimit.store=local"),
-    /** The same, all requests but the first of a client denied. */
-    OURS_DENIED(false, false, limit("1 per day"), "ratelimit.store=local"),
-    /** This library with Redis. */
-    OURS_REDIS(true, true, limit("1000000 per second"), "ratelimit.redis.deadline=10s"),
+/** What a server has in front of its endpoint. All limits count by the address of the client. */
+public enum ServerKind implements Contender {
+    BARE(Kind.FLOOR, "bare endpoint", false, true),
+    DENYING(Kind.FLOOR, "429 and nothing else", false, false),
     /** A call of the smallest script for each request, and nothing else. */
-    SCRIPT(true, true),
-    /** The same, all requests but the first of a client denied. */
-    OURS_REDIS_DENIED(true, false, limit("1 per day"), "ratelimit.redis.deadline=10s"),
-    /** The starter of Bucket4j. */
-    BUCKET4J_STARTER(false, true, StarterServer.properties(1_000_000_000)),
-    /** The same, all requests but the first of a client denied. */
-    BUCKET4J_STARTER_DENIED(false, false, StarterServer.properties(1)),
-    /** The gateway's filter. */
-    GATEWAY(true, true, "bench.gateway.rate=1000000", "bench.gateway.cost=1"),
-    /** The same, all requests but the first of a client denied: its rates are whole permits per second, so one costs more than a minute's. */
-    GATEWAY_DENIED(true, false, "bench.gateway.rate=1", "bench.gateway.cost=100000");
+    SCRIPT(Kind.FLOOR, "one smallest script each", true, true),
+    OURS(Kind.OURS, "reactor-ratelimit", false, true, limit("10000 per second"), "ratelimit.store=local"),
+    OURS_DENIED(Kind.OURS, "reactor-ratelimit, denied", false, false, limit("1 per day"), "ratelimit.store=local"),
+    OURS_REDIS(
+            Kind.OURS,
+            "reactor-ratelimit on Redis",
+            true,
+            true,
+            limit("10000 per second"),
+            "ratelimit.redis.deadline=10s"),
+    OURS_REDIS_DENIED(
+            Kind.OURS,
+            "reactor-ratelimit on Redis, denied",
+            true,
+            false,
+            limit("1 per day"),
+            "ratelimit.redis.deadline=10s"),
+    BUCKET4J_STARTER(Kind.PEER, "Bucket4j's starter", false, true, StarterServer.properties(10_000, "seconds")),
+    BUCKET4J_STARTER_DENIED(Kind.PEER, "Bucket4j's starter, denied", false, false, StarterServer.properties(1, "days")),
+    GATEWAY(Kind.PEER, "Spring Cloud Gateway's filter", true, true, "bench.gateway.rate=10000", "bench.gateway.cost=1"),
+    /** Its rates are whole permits per second, so that a request costs more than a day of one per second. */
+    GATEWAY_DENIED(
+            Kind.PEER,
+            "Spring Cloud Gateway's filter, denied",
+            true,
+            false,
+            "bench.gateway.rate=1",
+            "bench.gateway.cost=100000");
 
+    private final Kind kind;
+    private final String label;
     private final boolean onRedis;
     private final boolean allows;
 
     @SuppressWarnings("ImmutableEnumChecker") // made by List.of
     private final List<String> properties;
 
-    ServerKind(boolean onRedis, boolean allows, String... properties) {
+    ServerKind(Kind kind, String label, boolean onRedis, boolean allows, String... properties) {
+        this.kind = kind;
+        this.label = label;
         this.onRedis = onRedis;
         this.allows = allows;
         this.properties = List.of(properties);
+    }
+
+    @Override
+    public Kind kind() {
+        return kind;
+    }
+
+    @Override
+    public String label() {
+        return label;
     }
 
     private static String limit(String rate) {
@@ -46,20 +69,16 @@ enum ServerKind {
                 + rate + "\"}]}}";
     }
 
-    boolean onRedis() {
-        return onRedis;
-    }
-
     boolean allows() {
         return allows;
     }
 
-    /** The status of every answer, but for the first ones of a server that denies. */
+    /** The status of every response, except the first ones of a server that denies. */
     int status() {
         return allows ? 200 : 429;
     }
 
-    /** What belongs to the peer in question; the others stay switched off. */
+    /** The configuration of this kind; that of the others stays off. */
     List<Class<?>> sources() {
         return switch (this) {
             case BUCKET4J_STARTER, BUCKET4J_STARTER_DENIED -> List.of(StarterServer.class);
@@ -86,12 +105,5 @@ enum ServerKind {
             all.add(ours ? "ratelimit.redis.uri=redis://127.0.0.1:" + redisPort : "bench.redis.port=" + redisPort);
         }
         return all.stream().map(property -> "--" + property).toArray(String[]::new);
-    }
-
-    static ServerKind of(String name) {
-        return Arrays.stream(values())
-                .filter(kind -> kind.name().equals(name))
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("there is no server " + name));
     }
 }

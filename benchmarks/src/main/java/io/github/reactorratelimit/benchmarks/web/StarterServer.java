@@ -15,13 +15,13 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * The Bucket4j starter's WebFlux filter, configured by its own properties. Its buckets are in a map of this class, which answers at once
- * and forgets nobody: the least that it can cost.
+ * The Bucket4j starter's WebFlux filter, configured by its own properties. Its buckets are in a
+ * map without a bound, its cheapest store.
  */
 @Configuration(proxyBeanMethods = false)
 class StarterServer {
 
-    static String[] properties(long capacity) {
+    static String[] properties(long capacity, String unit) {
         return new String[] {
             "bucket4j.filters[0].cache-name=buckets",
             "bucket4j.filters[0].filter-method=webflux",
@@ -29,7 +29,7 @@ class StarterServer {
             "bucket4j.filters[0].rate-limits[0].cache-key=getRemoteAddress().getAddress().getHostAddress()",
             "bucket4j.filters[0].rate-limits[0].bandwidths[0].capacity=" + capacity,
             "bucket4j.filters[0].rate-limits[0].bandwidths[0].time=1",
-            "bucket4j.filters[0].rate-limits[0].bandwidths[0].unit=days"
+            "bucket4j.filters[0].rate-limits[0].bandwidths[0].unit=" + unit
         };
     }
 

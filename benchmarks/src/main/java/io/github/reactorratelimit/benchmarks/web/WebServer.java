@@ -14,12 +14,12 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 import reactor.core.publisher.Mono;
 
-/** A Boot application with one endpoint and what is measured in front of it. */
+/** A Boot application with one endpoint and a rate limit in front of it. */
 final class WebServer implements AutoCloseable {
 
     static final String PATH = "/hello";
 
-    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final Duration LONGEST_START = Duration.ofMinutes(2);
     private static final Duration PAUSE = Duration.ofMillis(5);
 
     private final ConfigurableApplicationContext context;
@@ -44,7 +44,7 @@ final class WebServer implements AutoCloseable {
         }
     }
 
-    /** Starts one, and waits until it answers as its kind says. */
+    /** Starts a server and waits until it responds as its kind says. */
     static WebServer start(ServerKind kind, int redisPort) throws IOException {
         SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class)
                 .sources(kind.sources().toArray(Class[]::new))
@@ -61,15 +61,15 @@ final class WebServer implements AutoCloseable {
     }
 
     /**
-     * Limits in Redis connect aside, and answer with 503 until then: what is measured begins with the first answer that is as it should be. It
-     * may cost the permits of 127.0.0.1.
+     * A limit on Redis that is still connecting responds with 503, so this waits for the expected status.
+     * That may use the permits of 127.0.0.1.
      */
     private void awaitStatus(int expected) throws IOException {
         long begun = System.nanoTime();
         int status = status();
         while (status != expected) {
-            if (System.nanoTime() - begun > PATIENCE.toNanos()) {
-                throw new IllegalStateException("answered " + status + " instead of " + expected + " all the time");
+            if (System.nanoTime() - begun > LONGEST_START.toNanos()) {
+                throw new IllegalStateException("status " + status + " instead of " + expected);
             }
             LockSupport.parkNanos(PAUSE.toNanos());
             status = status();
@@ -79,7 +79,7 @@ final class WebServer implements AutoCloseable {
     private int status() throws IOException {
         HttpURLConnection connection = (HttpURLConnection)
                 URI.create("http://127.0.0.1:" + port() + PATH).toURL().openConnection();
-        connection.setReadTimeout((int) PATIENCE.toMillis());
+        connection.setReadTimeout((int) LONGEST_START.toMillis());
         try {
             return connection.getResponseCode();
         } finally {
@@ -96,12 +96,15 @@ final class WebServer implements AutoCloseable {
         context.close();
     }
 
-    /** Runs one until its input ends, which is when whoever started it ends. Prints its port. */
+    /**
+     * Prints the port of a new server and runs it until the input ends, as it does when the parent process
+     * ends.
+     */
     public static void main(String[] arguments) throws IOException {
-        try (WebServer server = start(ServerKind.of(arguments[0]), Integer.parseInt(arguments[1]))) {
+        try (WebServer server = start(ServerKind.valueOf(arguments[0]), Integer.parseInt(arguments[1]))) {
             System.out.println(WebServerProcess.PORT + server.port());
             while (System.in.read() >= 0) {
-                // Nothing is ever said.
+                // The input carries nothing.
             }
         }
         Runtime.getRuntime().halt(0);

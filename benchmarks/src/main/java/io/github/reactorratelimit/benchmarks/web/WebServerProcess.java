@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A server in a JVM of its own: what the compiler learnt from one does not help or hurt another, and its processor time is its own. */
+/** A server in a separate JVM, which has its own compiler state and processor time. */
 final class WebServerProcess implements AutoCloseable {
 
     static final String PORT = "listening on ";
@@ -51,7 +51,7 @@ final class WebServerProcess implements AutoCloseable {
         return port;
     }
 
-    /** Of all its threads so far, those of the compiler and the collector too. */
+    /** Of all its threads since the start, including compiler and collector. */
     Duration processorTime() {
         return process.toHandle().info().totalCpuDuration().orElse(Duration.ZERO);
     }

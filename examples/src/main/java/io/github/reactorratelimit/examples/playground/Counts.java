@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.examples.playground;
 
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.RateLimitRecorder;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +13,7 @@ public final class Counts implements RateLimitRecorder {
     private final AtomicLong denied = new AtomicLong();
     private final AtomicLong cancelled = new AtomicLong();
     private final AtomicLong waiting = new AtomicLong();
-    private final Map<Degradation, Long> degraded = new ConcurrentHashMap<>();
+    private final Map<Event, Long> events = new ConcurrentHashMap<>();
 
     @Override
     public void decided(boolean isAllowed, long permits) {
@@ -20,21 +21,20 @@ public final class Counts implements RateLimitRecorder {
     }
 
     @Override
-    public void waitStarted() {
-        waiting.incrementAndGet();
+    public void queueChanged(int change) {
+        waiting.addAndGet(change);
     }
 
     @Override
-    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
-        waiting.decrementAndGet();
+    public void waited(WaitOutcome outcome, long waitedNanos) {
         if (outcome == WaitOutcome.CANCELLED) {
             cancelled.incrementAndGet();
         }
     }
 
     @Override
-    public void degraded(Degradation degradation) {
-        degraded.merge(degradation, 1L, Long::sum);
+    public void counted(Event event, long permits) {
+        events.merge(event, 1L, Long::sum);
     }
 
     /** Requests that it allowed. */
@@ -59,6 +59,6 @@ public final class Counts implements RateLimitRecorder {
 
     /** Decisions that it made in this way, without its store. */
     public long degradedBy(Degradation degradation) {
-        return degraded.getOrDefault(degradation, 0L);
+        return events.getOrDefault(degradation.event(), 0L);
     }
 }

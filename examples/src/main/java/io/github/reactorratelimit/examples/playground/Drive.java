@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.examples.playground;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
@@ -21,6 +22,7 @@ import reactor.core.scheduler.Scheduler;
 public final class Drive {
 
     private static final Duration FRAME = Duration.ofMillis(100);
+    private static final Duration HISTORY = Duration.ofSeconds(10);
     /** Who is behind by more, because the machine stood still, does not make up for it with a flood. */
     private static final long MOST_CAUGHT_UP_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -53,7 +55,13 @@ public final class Drive {
         worker.schedule(command);
     }
 
-    /** Begins with the traffic; ends by itself only if nobody takes the frames. */
+    /** Begins with the traffic, runs its first ten seconds at once, and gives their frames; {@code time} is that of the drive. */
+    public <F> List<F> history(HeadStart time, Traffic first, Supplier<Mono<F>> frame) {
+        command(() -> send(first));
+        return time.history(HISTORY, FRAME, frame);
+    }
+
+    /** Begins with the traffic, unless it has begun; ends by itself only if nobody takes the frames. */
     public <F> Flux<F> frames(Traffic first, Supplier<Mono<F>> frame) {
         command(() -> send(first));
         return Flux.interval(FRAME, scheduler)

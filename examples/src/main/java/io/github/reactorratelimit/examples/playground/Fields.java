@@ -19,6 +19,14 @@ public final class Fields {
         this.values = values;
     }
 
+    /** The whole number within bounds that is all there is in a JSON object. */
+    public static int onlyInteger(Map<String, @Nullable Object> values, String name, int lowest, int highest) {
+        Fields fields = new Fields(values);
+        int number = fields.integer(name, lowest, highest);
+        fields.nothingElse();
+        return number;
+    }
+
     /** A whole number within bounds, both of which it may be. */
     public int integer(String name, int lowest, int highest) {
         Object value = value(name);

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.examples.playground;
 
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,28 +12,40 @@ import org.springframework.http.HttpStatus;
 import org.springframework.http.codec.ServerSentEvent;
 import org.springframework.web.server.ResponseStatusException;
 import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * The simulations of a tab that run, each as long as somebody takes its frames. How many there may be is said in {@code
  * application.yml}, by a limit on the requests that start them.
  */
-public class Running<S extends Simulated> {
+public abstract class Running<T, S extends Simulated<T>> {
 
     private final Map<String, S> running = new ConcurrentHashMap<>();
 
+    /** A simulation with these settings, of which {@link #start(Supplier, Function)} tells more. */
+    public abstract Flux<ServerSentEvent<Object>> start(T settings);
+
     /**
-     * A simulation that begins with the subscription and ends with it: first an event {@code hello}, then its frames.
+     * A simulation that begins with the subscription and ends with it: first an event {@code hello}, then one with its {@code history}, if it has one,
+     * then its frames.
      *
      * @param greeting what {@code hello} says, made from the simulation's name
      */
     protected Flux<ServerSentEvent<Object>> start(Supplier<S> made, Function<String, ?> greeting) {
         return Flux.using(
-                () -> open(made.get()),
-                id -> Flux.concat(
-                        Flux.just(event("hello", greeting.apply(id))),
-                        find(id).frames().map(frame -> event("frame", frame))),
-                this::close);
+                        () -> open(made.get()),
+                        opened -> Flux.concat(
+                                Flux.just(event("hello", greeting.apply(opened.id()))),
+                                opened.history().isEmpty()
+                                        ? Flux.empty()
+                                        : Flux.just(event("history", opened.history())),
+                                opened.simulation().frames().map(frame -> event("frame", frame))),
+                        opened -> close(opened.id()))
+                // A history takes some milliseconds, in which a connection's thread has other things to do.
+                .subscribeOn(Schedulers.parallel(), false);
     }
+
+    private record Opened<S>(String id, S simulation, List<?> history) {}
 
     private static ServerSentEvent<Object> event(String name, Object data) {
         return ServerSentEvent.builder(data).event(name).build();
@@ -65,10 +78,12 @@ public class Running<S extends Simulated> {
         return new ResponseStatusException(HttpStatus.NOT_FOUND, detail);
     }
 
-    private String open(S simulation) {
+    /** No command can reach it before its history is over. */
+    private Opened<S> open(S simulation) {
+        List<?> history = simulation.history();
         String id = UUID.randomUUID().toString();
         running.put(id, simulation);
-        return id;
+        return new Opened<>(id, simulation, history);
     }
 
     private void close(String id) {

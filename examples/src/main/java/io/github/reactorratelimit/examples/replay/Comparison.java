@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the requests of a log through several policies in one pass. Not thread-safe.
@@ -26,7 +27,7 @@ public final class Comparison {
     static final int KEYS = 50_000;
 
     private final Map<String, RateLimitPolicy> policies;
-    private final Duration maxWait;
+    private final @Nullable Duration maxWait;
     private final int mostKeys;
     private final Set<String> keys = new HashSet<>();
     private final List<PolicyRun> runs = new ArrayList<>();
@@ -36,8 +37,9 @@ public final class Comparison {
     private long latestNanos;
     private long arrivals;
     private long outOfOrder;
+    private long withoutKey;
 
-    private Comparison(Map<String, RateLimitPolicy> policies, Duration maxWait, int mostKeys) {
+    private Comparison(Map<String, RateLimitPolicy> policies, @Nullable Duration maxWait, int mostKeys) {
         this.policies = policies;
         this.maxWait = maxWait;
         this.mostKeys = mostKeys;
@@ -48,11 +50,11 @@ public final class Comparison {
      * A comparison that has seen nothing yet.
      *
      * @param policies in words, see {@link PolicyText}
-     * @param maxWait how long a request may wait; zero denies what finds no permit
+     * @param maxWait how long a request may wait; zero denies what finds no permit; null does too, but a request waits in the queue of a leaky bucket
      * @param mostKeys how many different keys it takes
      * @throws IllegalArgumentException if one of them is no policy
      */
-    public static Comparison of(List<String> policies, Duration maxWait, int mostKeys) {
+    public static Comparison of(List<String> policies, @Nullable Duration maxWait, int mostKeys) {
         Map<String, RateLimitPolicy> parsed = new LinkedHashMap<>();
         policies.forEach(text -> parsed.put(text, PolicyText.parse(text)));
         return new Comparison(parsed, maxWait, mostKeys);
@@ -75,6 +77,7 @@ public final class Comparison {
         }
         latestNanos = Math.max(latestNanos, request.epochNanos());
         arrivals++;
+        withoutKey += request.isWithoutKey() ? 1 : 0;
         requests.add(request.key());
         long at = latestNanos - firstNanos;
         timeline.add(0, at);
@@ -98,6 +101,7 @@ public final class Comparison {
                 arrivals,
                 unreadable,
                 outOfOrder,
+                withoutKey,
                 Instant.EPOCH.plusNanos(firstNanos),
                 Instant.EPOCH.plusNanos(latestNanos),
                 Duration.ofNanos(timeline.bucketNanos()),

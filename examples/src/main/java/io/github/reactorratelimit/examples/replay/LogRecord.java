@@ -11,6 +11,7 @@ import java.time.DateTimeException;
 public record LogRecord(long epochNanos, String key) {
 
     private static final long FURTHEST_NANOS = Long.MAX_VALUE / 2;
+    private static final String NO_KEY = "-";
     private static final int LONGEST_KEY = 256;
     private static final int KEPT = 240;
 
@@ -19,7 +20,11 @@ public record LogRecord(long epochNanos, String key) {
         if (epochNanos > FURTHEST_NANOS || epochNanos < -FURTHEST_NANOS) {
             throw new DateTimeException("a time of a log must lie in the years 1824 to 2116");
         }
-        key = key.isEmpty() ? "-" : key.length() <= LONGEST_KEY ? key : cut(key);
+        key = key.isEmpty() ? NO_KEY : key.length() <= LONGEST_KEY ? key : cut(key);
+    }
+
+    boolean isWithoutKey() {
+        return key.equals(NO_KEY);
     }
 
     private static String cut(String key) {

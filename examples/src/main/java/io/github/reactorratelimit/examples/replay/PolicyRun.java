@@ -18,6 +18,7 @@ final class PolicyRun {
 
     private static final int DIGITS = 3;
     private static final double TAIL_PERCENT = 99;
+    private static final Duration LONGEST_QUEUE = Duration.ofDays(1);
 
     private final String text;
     private final Timeline timeline;
@@ -30,15 +31,26 @@ final class PolicyRun {
     private long delayed;
 
     /** @param departures the series of the timeline that counts them; the next one counts denials */
-    PolicyRun(String text, RateLimitPolicy policy, Duration maxWait, Instant start, Timeline timeline, int departures) {
+    PolicyRun(
+            String text,
+            RateLimitPolicy policy,
+            @Nullable Duration maxWait,
+            Instant start,
+            Timeline timeline,
+            int departures) {
         this.text = text;
         this.timeline = timeline;
         this.departures = departures;
         this.events = Replay.of(policy)
-                .delaying(maxWait)
+                .delaying(maxWait == null ? waitOf(policy) : maxWait)
                 .startingAt(start)
                 .events(feed.stream())
                 .iterator();
+    }
+
+    /** A leaky bucket is its queue: one that lets nobody wait would allow a request per interval, and no burst. */
+    private static Duration waitOf(RateLimitPolicy policy) {
+        return policy.queueCapacity() < Long.MAX_VALUE ? LONGEST_QUEUE : Duration.ZERO;
     }
 
     /** Hands over one arrival at a time: a replay takes the next one only when asked for what became of it. */

@@ -7,10 +7,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -44,7 +46,7 @@ public final class ReplayCommand implements Callable<Integer> {
             paramLabel = "POLICY",
             description = {
                 "A policy for each key, such as token-bucket:10/s:burst=20, gcra:100/m, leaky-bucket:5/s:queue=50,"
-                        + " fixed-window:1000/h, sliding-log:100/m, sliding-counter:1000/15m. Several to compare.",
+                        + " warm-up:100/s:over=30s, fixed-window:1000/h, sliding-log:100/m, sliding-counter:1000/15m. Several to compare.",
                 "Unless given: ${DEFAULT-VALUE}"
             },
             defaultValue =
@@ -62,9 +64,9 @@ public final class ReplayCommand implements Callable<Integer> {
     @Option(
             names = {"-w", "--max-wait"},
             paramLabel = "MILLIS",
-            defaultValue = "0",
-            description = "How long a request may wait for its turn, in milliseconds. Unless given, nobody waits.")
-    private long maxWaitMillis;
+            description = "How long a request may wait, in milliseconds. Default: requests wait only in the queue of a"
+                    + " leaky bucket, at most a day.")
+    private @Nullable Long maxWaitMillis;
 
     @Option(
             names = "--plot",
@@ -132,6 +134,7 @@ public final class ReplayCommand implements Callable<Integer> {
         }
         ReplayReport report = comparison.report(parser.unreadable(), top);
         out.print(SummaryTable.of(report));
+        warn(report);
         boolean allDrawn = true;
         for (Path plot : plots) {
             allDrawn &= draw(report, plot, out);
@@ -140,11 +143,30 @@ public final class ReplayCommand implements Callable<Integer> {
         return allDrawn ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
     }
 
+    private void warn(ReplayReport report) {
+        if (report.withoutKey() > 0) {
+            complain(String.format(
+                    Locale.ROOT,
+                    "warning: %,d of %,d requests name no %s: they all count as one key, -%s",
+                    report.withoutKey(),
+                    report.requests(),
+                    key.name().toLowerCase(Locale.ROOT),
+                    key == LogKey.USER ? "; -k host counts by address" : ""));
+        }
+        if (maxWaitMillis != null && maxWaitMillis == 0) {
+            policies.stream()
+                    .filter(policy -> PolicyText.parse(policy).queueCapacity() < Long.MAX_VALUE)
+                    .forEach(
+                            policy -> complain("warning: " + policy + " is a leaky bucket without waiting, which allows"
+                                    + " one request per interval; leave -w out to use its queue"));
+        }
+    }
+
     private void check() {
         if (!Files.isReadable(log) || Files.isDirectory(log)) {
             throw bad("there is no log " + log.toAbsolutePath());
         }
-        if (maxWaitMillis < 0) {
+        if (maxWaitMillis != null && maxWaitMillis < 0) {
             throw bad("--max-wait must not be negative, was " + maxWaitMillis);
         }
         if (top < 0) {
@@ -165,7 +187,7 @@ public final class ReplayCommand implements Callable<Integer> {
 
     private Comparison comparison() {
         try {
-            return Comparison.of(policies, Duration.ofMillis(maxWaitMillis), maxKeys);
+            return Comparison.of(policies, maxWaitMillis == null ? null : Duration.ofMillis(maxWaitMillis), maxKeys);
         } catch (IllegalArgumentException | ArithmeticException refused) {
             throw bad(String.valueOf(refused.getMessage()));
         }

@@ -10,6 +10,7 @@ import java.util.List;
  * @param requests lines that were replayed
  * @param unreadable lines that could not be read
  * @param outOfOrder requests whose time lay before that of the one ahead
+ * @param withoutKey requests that name no key, such as a user; all of them count as one
  * @param from when the first one came
  * @param to when the last one came
  * @param bucket the length of the parts that the log is counted by
@@ -20,6 +21,7 @@ public record ReplayReport(
         long requests,
         long unreadable,
         long outOfOrder,
+        long withoutKey,
         Instant from,
         Instant to,
         Duration bucket,

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.examples.browser;
 
+import io.github.reactorratelimit.testing.Await;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -110,7 +111,7 @@ public final class Page implements AutoCloseable {
 
     /** Waits until an expression is true. */
     public void until(String what, String expression) {
-        Eventually.until(
+        Await.until(
                 what + ", which is: " + expression,
                 () -> evaluate("Boolean(" + expression + ")").asBoolean());
     }
@@ -171,6 +172,25 @@ public final class Page implements AutoCloseable {
         call(
                 "Emulation.setEmulatedMedia",
                 Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", scheme))));
+    }
+
+    /** How much of a canvas is drawn in a colour, in pixels: a variable of the style sheet such as {@code --left}, or any colour of CSS. */
+    public int ink(String canvas, String colour) {
+        return evaluate("""
+                (() => {
+                  const canvas = document.querySelector('%s');
+                  const named = '%s';
+                  const probe = new OffscreenCanvas(1, 1).getContext('2d');
+                  probe.fillStyle = named.startsWith('--') ? getComputedStyle(document.documentElement).getPropertyValue(named).trim() : named;
+                  probe.fillRect(0, 0, 1, 1);
+                  const wanted = probe.getImageData(0, 0, 1, 1).data;
+                  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+                  let pixels = 0;
+                  for (let i = 0; i < data.length; i += 4) {
+                    if (data[i + 3] >= 100 && [0, 1, 2].every((part) => Math.abs(data[i + part] - wanted[part]) <= 6)) pixels++;
+                  }
+                  return pixels;
+                })()""".formatted(canvas, colour)).asInt();
     }
 
     /** What a screen reader meets that needs a name and has none. */

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.examples.playground;
 
-import io.github.reactorratelimit.examples.browser.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -51,7 +51,7 @@ public final class Api {
                     .onErrorComplete()
                     .subscribe());
         }
-        Eventually.until("all run", () -> greeted.get() == count);
+        Await.until("all run", () -> greeted.get() == count);
         return pages;
     }
 }

@@ -3,8 +3,8 @@ package io.github.reactorratelimit.examples.playground;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.examples.browser.Chromium;
-import io.github.reactorratelimit.examples.browser.Eventually;
 import io.github.reactorratelimit.examples.browser.Page;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -61,7 +61,7 @@ public abstract class MovingTab {
         page.look(1280, 900, "light");
         page.go(playground.url() + "/#" + tab);
         page.until("the simulation has begun", "window." + hook + "?.simulation()");
-        Eventually.until("the first frame", () -> {
+        Await.until("the first frame", () -> {
             time.advanceTimeBy(FRAME);
             return now() > 0;
         });
@@ -71,12 +71,12 @@ public abstract class MovingTab {
     void closePage() {
         List<String> complaints = page.complaints();
         page.close();
-        Eventually.until("the simulation ends with its page", () -> running().size() == 0);
+        Await.until("the simulation ends with its page", () -> running().size() == 0);
         assertThat(complaints).isEmpty();
     }
 
     /** The simulations of the tab. */
-    protected abstract Running<?> running();
+    protected abstract Running<?, ?> running();
 
     /** The server. */
     protected static Playground playground() {
@@ -99,6 +99,28 @@ public abstract class MovingTab {
         for (double now = now(); now < end; now = now()) {
             time.advanceTimeBy(FRAME);
             page.until("the next frame", hook + ".now() > " + now);
+        }
+    }
+
+    /** The colours that Chart.js takes if it is given none. */
+    protected static final List<String> DEFAULT_COLOURS =
+            List.of("rgb(54, 162, 235)", "rgb(255, 99, 132)", "rgb(255, 159, 64)", "rgb(255, 205, 86)");
+
+    /** Presses the button of the theme, and asserts that canvases are drawn in its colours. */
+    protected final void assertThemeIsFollowed(String variable, String... canvases) {
+        String before = page.evaluate(
+                        "getComputedStyle(document.documentElement).getPropertyValue('" + variable + "').trim()")
+                .asString();
+        page.click("#theme");
+        try {
+            for (String canvas : canvases) {
+                Await.until(canvas + " is drawn in the new " + variable, () -> page.ink(canvas, variable) > 20);
+                assertThat(page.ink(canvas, before))
+                        .as("old %s in %s", variable, canvas)
+                        .isZero();
+            }
+        } finally {
+            page.evaluate("localStorage.clear()");
         }
     }
 

@@ -181,6 +181,49 @@ class ReplayCommandTest {
         assertThat(out.toString()).contains("1 requests").contains("2 lines could not be read");
     }
 
+    /** Some burst, some idle time: what a limit is for. */
+    private static String bursts() {
+        StringBuilder log = new StringBuilder();
+        for (int second = 0; second < 60; second += 4) {
+            String line = "192.0.2.66 - - [10/Oct/2026:13:00:%02d +0000] \"GET / HTTP/1.1\" 200 1%n";
+            log.append(line.formatted(second).repeat(20));
+        }
+        return log.toString();
+    }
+
+    @Test
+    void aLeakyBucketQueuesByDefaultInsteadOfDenyingWhatTheOthersAllow() throws IOException {
+        String log = written("access.log", bursts()).toString();
+
+        assertThat(run(log)).isZero();
+        assertThat(out.toString())
+                .containsPattern("token-bucket:10/s:burst=20 +300 +0 +0.00 %")
+                .containsPattern("leaky-bucket:10/s:queue=50 +300 +0 +0.00 % +285 +1900 ms +1900 ms");
+    }
+
+    @Test
+    void aLeakyBucketThatMayNotQueueDeniesAndTheCommandSaysWhy() throws IOException {
+        String log = written("access.log", bursts()).toString();
+
+        assertThat(run(log, "-w", "0")).isZero();
+        assertThat(out.toString()).containsPattern("leaky-bucket:10/s:queue=50 +15 +285 +95.00 %");
+        assertThat(err.toString()).contains("a leaky bucket without waiting").contains("leaky-bucket:10/s:queue=50");
+    }
+
+    @Test
+    void usersThatALogDoesNotNameAreWarnedOf() throws IOException {
+        String log = written("access.log", log(1)).toString();
+
+        assertThat(run(log, "-k", "user")).isZero();
+        assertThat(err.toString()).contains("11 of 11 requests name no user: they all count as one key, -");
+    }
+
+    @Test
+    void noWarningWhereEveryRequestHasAKey() throws IOException {
+        assertThat(run(written("access.log", log(1)).toString())).isZero();
+        assertThat(err.toString()).isEmpty();
+    }
+
     @Test
     void aUserWithoutANameIsShownAsInALog() throws IOException {
         String log = "192.0.2.1 -  [10/Oct/2026:13:00:00 +0000] \"GET / HTTP/1.1\" 200 1\n".repeat(3);

@@ -9,6 +9,7 @@ import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.replay.Arrival;
 import io.github.reactorratelimit.replay.Replay;
 import io.github.reactorratelimit.replay.ReplaySummary;
@@ -38,6 +39,9 @@ class ReplayPartsTest {
         assertThat(PolicyText.parse("fixed-window:1000/15m")).isEqualTo(FixedWindow.of(1000, Duration.ofMinutes(15)));
         assertThat(PolicyText.parse("sliding-log:100/500ms"))
                 .isEqualTo(SlidingWindowLog.of(100, Duration.ofMillis(500)));
+        assertThat(PolicyText.parse("warm-up:100/s:over=30s")).isEqualTo(WarmUp.perSecond(100, Duration.ofSeconds(30)));
+        assertThatThrownBy(() -> PolicyText.parse("warm-up:100/s")).hasMessageContaining(":over=30s");
+        assertThatThrownBy(() -> PolicyText.parse("gcra:100/s:burst=3s")).hasMessageContaining("without a unit");
         assertThat(PolicyText.parse("sliding-counter:7/d")).isEqualTo(SlidingWindowCounter.of(7, Duration.ofDays(1)));
     }
 

@@ -2,9 +2,10 @@ package io.github.reactorratelimit.redis.harness;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.ChildJvm;
 import io.github.reactorratelimit.testing.Seeds;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

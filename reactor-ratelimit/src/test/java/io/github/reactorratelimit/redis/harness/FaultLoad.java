@@ -6,7 +6,7 @@ import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -1,10 +1,10 @@
 package io.github.reactorratelimit.redis.harness;
 
-import io.github.reactorratelimit.redis.server.Cluster;
-import io.github.reactorratelimit.redis.server.FaultProxy;
-import io.github.reactorratelimit.redis.server.RedisServer;
-import io.github.reactorratelimit.redis.server.Sentinels;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.redis.Cluster;
+import io.github.reactorratelimit.testing.redis.FaultProxy;
+import io.github.reactorratelimit.testing.redis.RedisServer;
+import io.github.reactorratelimit.testing.redis.Sentinels;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.util.List;
 import java.util.UUID;
 

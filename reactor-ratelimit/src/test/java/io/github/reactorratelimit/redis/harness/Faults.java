@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis.harness;
 
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.RedisServer;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisServer;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.time.Duration;
 import java.util.List;

@@ -3,7 +3,7 @@ package io.github.reactorratelimit.redis.harness;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.redis.RedisStore;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

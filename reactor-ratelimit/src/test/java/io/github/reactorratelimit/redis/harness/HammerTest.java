@@ -3,10 +3,11 @@ package io.github.reactorratelimit.redis.harness;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import io.github.reactorratelimit.redis.server.Cluster;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.redis.server.Topology;
+import io.github.reactorratelimit.testing.ChildJvm;
+import io.github.reactorratelimit.testing.redis.Cluster;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
+import io.github.reactorratelimit.testing.redis.Topology;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,6 +16,7 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.SoftAssertions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -26,6 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * is not asked back, so for them the share that was used is only printed; so it is in a run of seconds, where a busy
  * machine shows.
  */
+@Tag("slow")
 @ExtendWith(RedisExtension.class)
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class HammerTest {

@@ -43,8 +43,10 @@ final class Lanes {
     Lanes(String name, RateLimitPolicy policy, RedisStore store, Function<RateLimiter, Mono<Decision>> ask) {
         RateLimitRecorder recorder = new RateLimitRecorder() {
             @Override
-            public void degraded(Degradation degradation) {
-                counted.incrementAndGet();
+            public void counted(Event event, long permits) {
+                if (event.name().startsWith("DEGRADED")) {
+                    counted.incrementAndGet();
+                }
             }
         };
         this.limiter = RateLimiter.builder(policy)

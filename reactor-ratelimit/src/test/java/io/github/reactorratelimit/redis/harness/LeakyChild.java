@@ -3,7 +3,7 @@ package io.github.reactorratelimit.redis.harness;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import java.time.Instant;

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitRule;
@@ -45,7 +44,7 @@ record ConfiguredLimit(
 
     /** Whether none of these numbers can rule: permits in flight cannot be carried over to a limit by time, nor the other way round. */
     boolean isOfAnotherKind(LimitNumbers numbers) {
-        return limiter().policy() instanceof ConcurrencyLimit != numbers.policy() instanceof ConcurrencyLimit;
+        return limiter().policy().needsRelease() != numbers.policy().needsRelease();
     }
 
     /** Why no request could ever pass if these numbers ruled; null if some can. What a request costs stays as it was at the start. */
@@ -98,7 +97,7 @@ record ConfiguredLimit(
 
     /** Whether what rules here may be what another instance says. */
     boolean followsOthers() {
-        return store == StoreKind.REDIS && !(limiter().policy() instanceof ConcurrencyLimit);
+        return store == StoreKind.REDIS && !limiter().policy().needsRelease();
     }
 
     /** Which policy rules instead of the configured one, as soon as that is known; empty if that one does, or nobody can tell. */

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import io.github.reactorratelimit.hotkeys.HotKey;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -11,10 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param policy the policy that rules now
  * @param paths its path patterns; empty for every path
  * @param key what it counts by, as it is written in the configuration; null for a rule of the application's own
- * @param store where it lives; null for a rule of the application's own
- * @param figures its answers since the application started; null for a rule of the application's own
- * @param hotKeys the keys that stand out; null for a rule of the application's own
+ * @param store where it lives; null if its limiter was not made by {@link RateLimits}
+ * @param figures its answers since the application started; null if its limiter was not made by {@link RateLimits}
+ * @param hotKeys the keys that stand out; null if its limiter was not made by {@link RateLimits}
  */
+@JsonInclude(JsonInclude.Include.NON_NULL)
 public record LimitDescription(
         String name,
         String policy,

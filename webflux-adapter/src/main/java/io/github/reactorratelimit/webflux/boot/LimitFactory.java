@@ -9,23 +9,32 @@ import io.github.reactorratelimit.webflux.RateLimitRuleBuilder;
 import io.github.reactorratelimit.webflux.RequestCost;
 import io.github.reactorratelimit.webflux.StatusSet;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
+import org.springframework.util.ClassUtils;
 import org.springframework.web.bind.annotation.RequestMethod;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /** Makes limits of their properties. */
 final class LimitFactory {
 
     /** How long a limiter may answer by an override that was changed meanwhile. */
     private static final Duration OVERRIDES_KEPT = Duration.ofSeconds(1);
+
+    private static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
+
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
     private final LimitKeys keys;
     private final LimitStores stores;
@@ -72,15 +81,36 @@ final class LimitFactory {
         Properties.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
         Properties.of(
                 at + ".key", () -> rule.key(keys.key(key, !numbers.overrides().isEmpty())));
+        warnIfNobodyIsLoggedIn(name, key);
         requests(limit, rule, at);
-        countOnly(limit, rule);
-        rule.missingKey(limit.missingKey()).onFailure(limit.onFailure());
+        countOnly(limit, rule, at);
+        rule.missingKey(limit.missingKey()).onFailure(stores.onFailure(limit));
         if (Optional.ofNullable(limit.afterAuthentication())
                 .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
             rule.afterAuthentication();
         }
         return limited(limit, rule, name, numbers, at);
     }
+
+    /** A limiter of the application itself: like those of limits, with what {@code more} adds. */
+    OwnLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
+        LimitFigures figures = new LimitFigures(hotKeys);
+        RateLimiterBuilder builder = RateLimiter.builder(policy)
+                .name(name)
+                .store(stores.standard(policy, "limiter '" + name + "'"))
+                .recorder(recorders.of(name))
+                .keyRecorder(figures);
+        return new OwnLimiter(more.apply(builder).build(), figures, stores.standardKind());
+    }
+
+    /**
+     * A limiter of the application itself.
+     *
+     * @param limiter decides
+     * @param figures counts its answers
+     * @param store where it lives
+     */
+    record OwnLimiter(RateLimiter limiter, LimitFigures figures, StoreKind store) {}
 
     private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
         List<String> paths = Properties.orNone(limit.paths());
@@ -119,8 +149,24 @@ final class LimitFactory {
         return cost != null && numbers.overrides().values().stream().anyMatch(policy -> policy.capacity() >= cost);
     }
 
-    private static void countOnly(LimitProperties limit, RateLimitRuleBuilder rule) {
+    /** Without authentication no request has a principal: a missing key would be the rule. */
+    private static void warnIfNobodyIsLoggedIn(String name, List<LimitKey> key) {
+        if (key.stream().anyMatch(LimitKey::isOnlyOfUsers)
+                && !ClassUtils.isPresent(SECURITY, LimitFactory.class.getClassLoader())) {
+            LOG.warn(
+                    "Limit '{}' counts by principal, but Spring Security is not on the class path. Unless another filter authenticates"
+                            + " requests, none has a principal, and all are treated as missing-key says. Add"
+                            + " spring-boot-starter-security, or use a key such as ip or 'principal or ip'",
+                    name);
+        }
+    }
+
+    private static void countOnly(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
         List<StatusSet> statuses = Properties.orNone(limit.countOnly());
+        Properties.check(
+                statuses.isEmpty() || limit.algorithm() != LimitProperties.Algorithm.CONCURRENCY,
+                at + ".count-only",
+                "is not for algorithm concurrency, whose permits come back anyway");
         if (!statuses.isEmpty()) {
             rule.countWhen(exchange -> {
                 HttpStatusCode status = exchange.getResponse().getStatusCode();

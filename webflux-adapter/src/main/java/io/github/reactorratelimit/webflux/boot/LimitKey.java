@@ -108,6 +108,11 @@ public record LimitKey(List<Source> alternatives) {
         return alternatives.stream().anyMatch(source -> source.kind() == Kind.PRINCIPAL);
     }
 
+    /** Whether nobody has it who is not logged in. */
+    boolean isOnlyOfUsers() {
+        return alternatives.stream().allMatch(source -> source.kind() == Kind.PRINCIPAL);
+    }
+
     @Override
     public String toString() {
         return alternatives.stream().map(Source::toString).collect(Collectors.joining(" or "));

@@ -31,7 +31,8 @@ import org.springframework.web.bind.annotation.RequestMethod;
  * @param softLimit A lower limit above which requests wait, while those above the limit are rejected. Needs a max-wait.
  * @param countOnly Statuses such as 401 or 5xx: requests that end with another one do not count. All count unless given.
  * @param missingKey What happens to requests without a key. 'deny', 'deny 401', or 'shared' to count them all together.
- * @param onFailure What happens to requests when the limiter fails instead of answering. deny (with 503) or allow.
+ * @param onFailure What happens to requests when the limiter fails, for example because Redis refuses a command. deny (with 503) or allow; default: allow
+ *     if when-unavailable is open, otherwise deny.
  * @param whenUnavailable What is answered while Redis is away; as ratelimit.redis.when-unavailable unless given.
  * @param store Where the state lives; as ratelimit.store unless given.
  * @param onlyWhereNamed Whether it is only for handlers that name it by @RateLimited. It can have no paths or methods then.
@@ -54,7 +55,7 @@ public record LimitProperties(
         @Nullable Rate softLimit,
         @Nullable List<StatusSet> countOnly,
         @DefaultValue("deny") MissingKey missingKey,
-        @DefaultValue("deny") FailureAction onFailure,
+        @Nullable FailureAction onFailure,
         @Nullable WhenUnavailable whenUnavailable,
         @Nullable StoreKind store,
         @DefaultValue("false") boolean onlyWhereNamed,

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.local.LocalStore;
+import io.github.reactorratelimit.webflux.FailureAction;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import java.util.function.Supplier;
@@ -33,34 +34,57 @@ final class LimitStores {
 
     /** Where a limit lives: as it says, or as all do, or in Redis if there is one. */
     StoreKind kind(LimitProperties limit) {
-        if (limit.store() != null) {
-            return limit.store();
-        }
+        return limit.store() == null ? standardKind() : limit.store();
+    }
+
+    RateLimitStore of(LimitProperties limit, RateLimitPolicy policy, String at) {
+        StoreKind kind = kind(limit);
+        Properties.check(
+                kind != StoreKind.LOCAL || limit.whenUnavailable() == null,
+                at + ".when-unavailable",
+                "is only for limits in Redis, and this one is local");
+        return of(kind, limit.store() == null ? "ratelimit.store" : at + ".store", whenUnavailable(limit), policy, at);
+    }
+
+    /** For a limiter of the application itself: where limits live that do not say so. */
+    RateLimitStore standard(RateLimitPolicy policy, String at) {
+        return of(standardKind(), "ratelimit.store", properties.redis().whenUnavailable(), policy, at);
+    }
+
+    StoreKind standardKind() {
         if (properties.store() != null) {
             return properties.store();
         }
         return redis == null ? StoreKind.LOCAL : StoreKind.REDIS;
     }
 
-    RateLimitStore of(LimitProperties limit, RateLimitPolicy policy, String at) {
-        if (kind(limit) == StoreKind.LOCAL) {
-            Properties.check(
-                    limit.whenUnavailable() == null,
-                    at + ".when-unavailable",
-                    "is only for limits in Redis, and this one is local");
+    private RateLimitStore of(
+            StoreKind kind, String property, WhenUnavailable mode, RateLimitPolicy policy, String at) {
+        if (kind == StoreKind.LOCAL) {
             return local;
         }
         Supplier<SharedStore> server = Properties.required(
                 redis,
-                limit.store() == null ? "ratelimit.store" : at + ".store",
+                property,
                 "is redis, but there is none: set ratelimit.redis.uri, or spring-boot-starter-data-redis");
-        WhenUnavailable mode =
-                limit.whenUnavailable() == null ? properties.redis().whenUnavailable() : limit.whenUnavailable();
-        RateLimitPolicy share = mode == WhenUnavailable.LOCAL ? share(policy, at) : null;
+        Integer instances = mode == WhenUnavailable.LOCAL ? instances(policy, at) : null;
         if (shared == null) {
             shared = server.get();
         }
-        return shared.store(mode, share);
+        return shared.store(mode, instances);
+    }
+
+    private WhenUnavailable whenUnavailable(LimitProperties limit) {
+        return limit.whenUnavailable() == null ? properties.redis().whenUnavailable() : limit.whenUnavailable();
+    }
+
+    /** What happens to requests if the limiter fails: as the limit says, otherwise they pass if they also pass while Redis is unavailable. */
+    FailureAction onFailure(LimitProperties limit) {
+        if (limit.onFailure() != null) {
+            return limit.onFailure();
+        }
+        boolean isOpen = kind(limit) == StoreKind.REDIS && whenUnavailable(limit) == WhenUnavailable.OPEN;
+        return isOpen ? FailureAction.ALLOW : FailureAction.DENY;
     }
 
     /** What limits share with other instances; null if none does. */
@@ -69,11 +93,12 @@ final class LimitStores {
         return shared;
     }
 
-    private RateLimitPolicy share(RateLimitPolicy policy, String at) {
+    private Integer instances(RateLimitPolicy policy, String at) {
         Integer instances = Properties.required(
                 properties.redis().instances(),
                 "ratelimit.redis.instances",
                 "is needed: while Redis is away each instance gives out its share of the limit");
-        return Properties.of(at + ".limit", () -> policy.share(instances));
+        Properties.of(at + ".limit", () -> policy.share(instances));
+        return instances;
     }
 }

@@ -12,6 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.convert.ConversionFailedException;
 import org.springframework.core.convert.TypeDescriptor;
 import org.springframework.core.convert.converter.GenericConverter;
 import org.springframework.http.HttpStatusCode;
@@ -40,6 +41,13 @@ final class PropertyTextConverter implements GenericConverter {
     public @Nullable Object convert(@Nullable Object source, TypeDescriptor sourceType, TypeDescriptor targetType) {
         Function<String, ?> parser = Objects.requireNonNull(PARSERS.get(targetType.getType()));
         return source == null ? null : parser.apply(source.toString());
+    }
+
+    /** What one of our parsers said about a value; null if it was none of ours. */
+    static @Nullable String reasonOf(ConversionFailedException failed) {
+        return PARSERS.containsKey(failed.getTargetType().getType()) && failed.getCause() != null
+                ? failed.getCause().getMessage()
+                : null;
     }
 
     private static MissingKey missingKey(String text) {

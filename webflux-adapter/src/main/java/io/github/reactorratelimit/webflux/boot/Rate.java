@@ -82,7 +82,7 @@ public record Rate(long permits, @Nullable Duration period) {
         try {
             return Long.parseLong(digits.replace("_", ""));
         } catch (NumberFormatException tooLarge) {
-            throw new IllegalArgumentException("'" + text + "' is no limit: the number is too large", tooLarge);
+            throw new IllegalArgumentException("'" + text + "' is no limit: the number is too large");
         }
     }
 
@@ -97,8 +97,8 @@ public record Rate(long permits, @Nullable Duration period) {
         try {
             return DurationStyle.ISO8601.parse(written);
         } catch (IllegalArgumentException neither) {
-            throw new IllegalArgumentException(
-                    "'" + text + "' is no limit: '" + written + "' is no time; " + ALLOWED, neither);
+            // Without its cause: Boot shows the innermost message, and this one says what to write.
+            throw new IllegalArgumentException("'" + text + "' is no limit: '" + written + "' is no time; " + ALLOWED);
         }
     }
 

@@ -1,8 +1,11 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.RateLimitEngine;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -30,6 +33,20 @@ public class RateLimitActuatorAutoConfiguration {
             return properties.actuator().writable()
                     ? new WritableRateLimitsEndpoint(engine, limits)
                     : new RateLimitsEndpoint(engine, limits);
+        }
+    }
+
+    /** Endpoints are outside of limits without paths. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(PathMappedEndpoints.class)
+    static class Managed {
+
+        @Bean
+        @ConditionalOnMissingBean
+        ManagementRequests rateLimitManagementRequests(
+                ObjectProvider<PathMappedEndpoints> endpoints,
+                @Value("${management.server.base-path:}") String serverPath) {
+            return new ManagementRequests(endpoints, serverPath);
         }
     }
 

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -41,6 +42,7 @@ import org.springframework.web.reactive.DispatcherHandler;
 import org.springframework.web.reactive.HandlerMapping;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerAdapter;
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
+import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
@@ -137,20 +139,26 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<RateLimitDeniedHandler> denied,
             ObjectProvider<ObservationRegistry> observations,
             ObjectProvider<RateLimitObservationConvention> conventions,
+            @Qualifier("rateLimitManagementRequests") ObjectProvider<Predicate<ServerWebExchange>> managed,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
         List<RateLimitRule> all = new ArrayList<>(limits.rules());
-        rules.orderedStream().forEach(all::add);
+        rules.orderedStream().forEach(rule -> {
+            limits.logIfMadeElsewhere(rule);
+            all.add(rule);
+        });
         RateLimitProperties.Headers sent = properties.headers();
         HeaderOptions headers = Properties.of(
                 "ratelimit.headers.retry-after-jitter",
                 () -> new HeaderOptions(sent.standard(), sent.legacy(), sent.retryAfterJitter()));
+        RateLimitEngineBuilder builder = Properties.of("class path", RateLimitEngine::builder);
         RateLimitEngineBuilder engine = Properties.of(
-                        "ratelimit.key-timeout", () -> RateLimitEngine.builder().keyTimeout(properties.keyTimeout()))
+                        "ratelimit.key-timeout", () -> builder.keyTimeout(properties.keyTimeout()))
                 .rules(all)
                 .parser(parser(mappings))
                 .headers(headers)
                 .cors(cors)
                 .deniedHandler(denied.getIfAvailable(RateLimitDeniedHandler::problem));
+        managed.ifAvailable(engine::onlyWherePathsAreGiven);
         RateLimitObservationConvention convention = conventions.getIfAvailable();
         observations.ifAvailable(registry -> {
             if (convention == null) {

@@ -1,16 +1,30 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
 import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.convert.ConversionFailedException;
 import org.springframework.core.env.Environment;
 
-/** Tells in which line of which file the property is that a limit cannot be made of. */
-final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyzer<RateLimitConfigurationException> {
+/**
+ * Tells in which line of which file the property is that a limit cannot be made of. Values are named as they are written in a file: Boot's own
+ * analyzer, which comes later, would name the constants of Java.
+ */
+@Order(Ordered.HIGHEST_PRECEDENCE)
+final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyzer<Throwable> {
+
+    private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("ratelimit");
 
     private final Environment environment;
 
@@ -19,12 +33,57 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
     }
 
     @Override
-    protected FailureAnalysis analyze(Throwable rootFailure, RateLimitConfigurationException cause) {
-        ConfigurationProperty found = find(cause.property());
+    protected @Nullable FailureAnalysis analyze(Throwable rootFailure, Throwable failure) {
+        RateLimitConfigurationException refused = findCause(rootFailure, RateLimitConfigurationException.class);
+        if (refused != null) {
+            return analysis(refused.property(), refused.reason(), refused);
+        }
+        UnboundConfigurationPropertiesException unknown =
+                findCause(rootFailure, UnboundConfigurationPropertiesException.class);
+        if (unknown != null) {
+            return unknown.getUnboundProperties().stream()
+                    .map(ConfigurationProperty::getName)
+                    .filter(OURS::isAncestorOf)
+                    .findFirst()
+                    .map(name -> analysis(name.toString(), "there is no such property", unknown))
+                    .orElse(null);
+        }
+        BindException unbound = findCause(rootFailure, BindException.class);
+        String reason = unbound == null ? null : reasonOf(unbound);
+        return unbound == null || reason == null || !OURS.isAncestorOf(unbound.getName())
+                ? null
+                : analysis(unbound.getName().toString(), reason, unbound);
+    }
+
+    /** Why a value is none, in the words of a configuration file; null if that is not known here. */
+    static @Nullable String reasonOf(BindException unbound) {
+        for (Throwable cause = unbound.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause instanceof ConversionFailedException failed) {
+                Object[] constants = failed.getTargetType().getType().getEnumConstants();
+                return constants == null
+                        ? PropertyTextConverter.reasonOf(failed)
+                        : "'" + failed.getValue() + "' is none of "
+                                + written(failed.getTargetType().getType(), constants);
+            }
+        }
+        return null;
+    }
+
+    /** Ours as in a file; those of others, the methods of HTTP, by their names. */
+    private static String written(Class<?> type, Object[] constants) {
+        boolean ours = type.getName().startsWith("io.github.reactorratelimit.");
+        return Arrays.stream(constants)
+                .map(Object::toString)
+                .map(name -> ours ? name.toLowerCase(Locale.ROOT).replace('_', '-') : name)
+                .collect(Collectors.joining(", "));
+    }
+
+    private FailureAnalysis analysis(String property, String reason, Throwable cause) {
+        ConfigurationProperty found = find(property);
         String origin = found == null || found.getOrigin() == null ? "" : "\n    Origin: " + found.getOrigin();
         return new FailureAnalysis(
-                "The rate limits cannot be made of their configuration:\n\n    Property: " + cause.property() + origin
-                        + "\n    Reason: " + cause.reason(),
+                "The rate limits cannot be made of their configuration:\n\n    Property: " + property + origin
+                        + "\n    Reason: " + reason,
                 "Update your application's configuration.",
                 cause);
     }

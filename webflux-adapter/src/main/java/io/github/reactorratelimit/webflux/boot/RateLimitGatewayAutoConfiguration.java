@@ -17,11 +17,13 @@ import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
 
 /**
  * Our limits as the rate limiter of Spring Cloud Gateway, where that is on the class path. Comes before the gateway's own configuration, which has the
- * filter only if there is a rate limiter; it is the primary one, because the gateway has another whenever there is Redis.
+ * filter only if there is a rate limiter; it is the primary one, because the gateway has another whenever there is Redis. It is only made if the gateway wants it:
+ * the application may have excluded the gateway's configuration, and with it what the limiter needs.
  */
 @AutoConfiguration(
         beforeName = {
@@ -40,6 +42,7 @@ public class RateLimitGatewayAutoConfiguration {
     @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
     static class Limited {
 
+        @Lazy
         @Bean
         @Primary
         @ConditionalOnMissingBean(RateLimiter.class)
@@ -61,7 +64,7 @@ public class RateLimitGatewayAutoConfiguration {
                 ObjectProvider<GatewayRateLimiter> limiter,
                 ObjectProvider<GatewayProperties> routes,
                 RateLimits limits) {
-            return () -> limiter.ifAvailable(ours -> routes.ifAvailable(all -> RouteCheck.check(all, ours, limits)));
+            return () -> routes.ifAvailable(all -> limiter.ifAvailable(ours -> RouteCheck.check(all, ours, limits)));
         }
     }
 
@@ -71,6 +74,7 @@ public class RateLimitGatewayAutoConfiguration {
     @Import(ClientAddressConfiguration.class)
     static class Unlimited {
 
+        @Lazy
         @Bean
         @Primary
         @ConditionalOnMissingBean(RateLimiter.class)

@@ -12,6 +12,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Bindable;
@@ -52,8 +53,9 @@ public class RateLimitRedisAutoConfiguration {
         }
     }
 
-    /** The application's server. */
+    /** The application's server. Says itself that it comes second: in which order nested classes are looked at is not told. */
     @Configuration(proxyBeanMethods = false)
+    @Conditional(NoOwnServerNamed.class)
     @ConditionalOnClass(LettuceConnectionFactory.class)
     static class ApplicationsServer {
 
@@ -108,6 +110,17 @@ public class RateLimitRedisAutoConfiguration {
 
         @ConditionalOnBean(ReactiveRedisConnectionFactory.class)
         static final class Reactive {}
+    }
+
+    /** Whether no server is named for the limits alone. */
+    static final class NoOwnServerNamed extends NoneNestedConditions {
+
+        NoOwnServerNamed() {
+            super(ConfigurationPhase.PARSE_CONFIGURATION);
+        }
+
+        @Conditional(OwnServerNamed.class)
+        static final class Named {}
     }
 
     /** Whether a server is named for the limits alone, or nodes of a Cluster, in whichever form lists have. */

@@ -1,6 +1,8 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.RateLimiterBuilder;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
@@ -40,6 +43,9 @@ public final class RateLimits {
 
     /** Those of routes, which are not in the list. */
     private final Set<ConfiguredLimit> others = ConcurrentHashMap.newKeySet();
+
+    /** Those of the application's rules, by name. */
+    private final Map<String, LimitFactory.OwnLimiter> own = new ConcurrentHashMap<>();
 
     RateLimits(RateLimitProperties properties, LimitFactory factory) {
         this.properties = properties;
@@ -83,6 +89,66 @@ public final class RateLimits {
     /** Who decides for the limit of this name; empty if the configuration has none. */
     public Optional<RateLimiter> limiter(String limitName) {
         return Optional.ofNullable(limits.get(limitName)).map(ConfiguredLimit::limiter);
+    }
+
+    /**
+     * A limiter for a {@link RateLimitRule} bean: in the configured store, with the meters of limits and its figures in the Actuator. It is closed
+     * with the others.
+     *
+     * @param name of its own, as a limit of the configuration has; best that of the rule
+     * @throws IllegalArgumentException if a limit or another such limiter has this name
+     */
+    public RateLimiter limiter(String name, RateLimitPolicy policy) {
+        return limiter(name, policy, builder -> builder);
+    }
+
+    /**
+     * As {@link #limiter(String, RateLimitPolicy)}, with more options of a limiter.
+     *
+     * <pre>{@code
+     * @Bean
+     * RateLimitRule perPlan(RateLimits limits, Plans plans) {
+     *     return RateLimitRule.named("per-plan")
+     *             .key(WebKeys.principal())
+     *             .limiter(limits.limiter(
+     *                     "per-plan",
+     *                     TokenBucket.perMinute(60),
+     *                     builder -> builder.policyPerKey(plans::policyOf, Duration.ofMinutes(1))))
+     *             .build();
+     * }
+     * }</pre>
+     *
+     * @param more adds options; a recorder or a store that it sets replaces the configured one
+     * @throws IllegalArgumentException if a limit or another such limiter has this name
+     */
+    public RateLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
+        if (limits.containsKey(name)) {
+            throw new IllegalArgumentException("there is a limit '" + name + "' in ratelimit.limits");
+        }
+        LimitFactory.OwnLimiter made = factory.limiter(name, policy, more);
+        if (own.putIfAbsent(name, made) != null) {
+            made.limiter().close().subscribe();
+            throw new IllegalArgumentException("there is another limiter '" + name + "'");
+        }
+        return made.limiter();
+    }
+
+    /** Logs how the limiter of a rule bean can have meters and live in the configured store, if it was made elsewhere. */
+    void logIfMadeElsewhere(RateLimitRule rule) {
+        if (own(rule) == null) {
+            LOG.info(
+                    "Rule '{}' has a limiter that was not made by RateLimits.limiter(name, policy): it has only the meters and the store that it was built"
+                            + " with, and the Actuator shows no figures of it",
+                    rule.name());
+        }
+    }
+
+    /** What is known of the limiter of a rule; null if it was made elsewhere. */
+    LimitFactory.@Nullable OwnLimiter own(RateLimitRule rule) {
+        return own.values().stream()
+                .filter(made -> made.limiter() == rule.limiter())
+                .findFirst()
+                .orElse(null);
     }
 
     /** The names of the limits that live there. */
@@ -252,8 +318,9 @@ public final class RateLimits {
 
     /** Ends every wait, and completes when everything has been settled. */
     Mono<Void> close() {
-        return Mono.defer(() -> Mono.whenDelayError(Stream.concat(limits.values().stream(), others.stream())
-                .map(ConfiguredLimit::close)
+        return Mono.defer(() -> Mono.whenDelayError(Stream.concat(
+                        Stream.concat(limits.values().stream(), others.stream()).map(ConfiguredLimit::close),
+                        own.values().stream().map(made -> made.limiter().close()))
                 .toList()));
     }
 }

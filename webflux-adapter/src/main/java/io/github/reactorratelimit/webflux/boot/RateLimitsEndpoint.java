@@ -2,8 +2,10 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -38,20 +40,27 @@ public class RateLimitsEndpoint {
     }
 
     private Mono<LimitDescription> describe(RateLimitRule rule) {
-        String policy = rule.limiter().policy().toString();
         ConfiguredLimit configured = limits.find(rule.name());
-        if (configured == null) {
-            return Mono.just(new LimitDescription(rule.name(), policy, rule.paths(), null, null, null, null));
+        if (configured != null) {
+            return describe(rule, keyOf(configured), configured.store(), configured.figures());
         }
-        LimitFigures figures = configured.figures();
+        LimitFactory.OwnLimiter own = limits.own(rule);
+        return own == null
+                ? Mono.just(new LimitDescription(
+                        rule.name(), rule.limiter().policy().toString(), rule.paths(), null, null, null, null))
+                : describe(rule, null, own.store(), own.figures());
+    }
+
+    private static Mono<LimitDescription> describe(
+            RateLimitRule rule, @Nullable String key, StoreKind store, LimitFigures figures) {
         return figures.mostUsed()
                 .zipWith(figures.mostDenied(), LimitDescription.StandingOut::new)
                 .map(hotKeys -> new LimitDescription(
                         rule.name(),
-                        policy,
+                        rule.limiter().policy().toString(),
                         rule.paths(),
-                        keyOf(configured),
-                        configured.store().name().toLowerCase(Locale.ROOT),
+                        key,
+                        store.name().toLowerCase(Locale.ROOT),
                         new LimitDescription.Figures(figures.allowed(), figures.denied(), figures.permitsTaken()),
                         hotKeys));
     }

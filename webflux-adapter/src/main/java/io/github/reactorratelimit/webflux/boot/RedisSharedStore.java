@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
@@ -70,12 +69,12 @@ final class RedisSharedStore implements SharedStore {
     }
 
     @Override
-    public RateLimitStore store(WhenUnavailable mode, @Nullable RateLimitPolicy share) {
+    public RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances) {
         return store.whenUnavailable(
                 switch (mode) {
                     case OPEN -> FailureMode.open();
                     case CLOSED -> FailureMode.closed();
-                    case LOCAL -> FailureMode.local(Objects.requireNonNull(share, "share"));
+                    case LOCAL -> FailureMode.local(Objects.requireNonNull(instances, "instances"));
                 });
     }
 

@@ -9,6 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
+import org.springframework.core.NestedExceptionUtils;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
@@ -136,13 +137,13 @@ final class RouteLimits implements GatewayRules {
         try {
             return RateLimitRefresher.read(all);
         } catch (BindException unreadable) {
-            Throwable root = unreadable;
-            while (root.getCause() != null) {
-                root = root.getCause();
-            }
+            String reason = RateLimitConfigurationFailureAnalyzer.reasonOf(unreadable);
             throw new RateLimitConfigurationException(
                     at(routeId) + "." + unreadable.getName().getLastElement(Form.DASHED),
-                    String.valueOf(root.getMessage()),
+                    reason == null
+                            ? String.valueOf(NestedExceptionUtils.getMostSpecificCause(unreadable)
+                                    .getMessage())
+                            : reason,
                     unreadable);
         }
     }

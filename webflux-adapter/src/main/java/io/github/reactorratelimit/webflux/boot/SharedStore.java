@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import java.util.List;
@@ -15,9 +14,9 @@ interface SharedStore extends Disposable {
      * A store for limits.
      *
      * @param mode what they answer while it is away
-     * @param share what this instance gives out meanwhile, if {@code mode} is local
+     * @param instances how many share the limit meanwhile, if {@code mode} is local
      */
-    RateLimitStore store(WhenUnavailable mode, @Nullable RateLimitPolicy share);
+    RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances);
 
     /** Whether limits can be decided there now; never an error. */
     Mono<Condition> condition();

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.webflux.client;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import java.util.concurrent.atomic.LongAdder;
@@ -42,7 +43,9 @@ final class Learner {
             pause(key, word.pauseNanos());
         } else if (heeded.slowsDown() && isBelowOurs(word, permits)) {
             slowdowns.increment();
-            pause(key, pacer.pauseNanos(limiter.sharedKey(key), word.paceNanos(), word.paceForNanos()));
+            pause(
+                    key,
+                    pacer.pauseNanos(DirectLimiter.of(limiter).sharedKey(key), word.paceNanos(), word.paceForNanos()));
         }
     }
 
@@ -56,7 +59,8 @@ final class Learner {
     }
 
     private boolean isBelowOurs(ServerWord word, long permits) {
-        return word.paceNanos() > permits * OwnPace.nanosPerPermit(limiter.policy());
+        return word.paceNanos()
+                > limiter.policy().timeFor(permits).map(Duration::toNanos).orElse(0L);
     }
 
     private void pause(String key, long nanos) {

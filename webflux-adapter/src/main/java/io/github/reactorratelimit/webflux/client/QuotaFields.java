@@ -46,15 +46,17 @@ final class QuotaFields {
         return malformed;
     }
 
-    /** The fields of the drafts. */
+    /** The fields of the drafts. A limit that says what is left of it, and until when, is not judged by its policy too. */
     void readDrafts() {
         Set<Object> otherUnits = new HashSet<>();
-        members("RateLimit-Policy").ifPresent(policies -> policies.forEach(policy -> readPolicy(policy, otherUnits)));
+        List<Map.Entry<Object, Quota>> policies = new ArrayList<>();
+        members("RateLimit-Policy").ifPresent(all -> all.forEach(policy -> readPolicy(policy, policies, otherUnits)));
         String state = field("RateLimit");
         if (state != null) {
             StructuredField.list(state)
-                    .ifPresentOrElse(limits -> readLimits(limits, otherUnits), () -> readDictionary(state));
+                    .ifPresentOrElse(limits -> readLimits(limits, policies, otherUnits), () -> readDictionary(state));
         }
+        policies.forEach(policy -> quotas.add(policy.getValue()));
         readNumbers("RateLimit-");
     }
 
@@ -75,7 +77,7 @@ final class QuotaFields {
     }
 
     /** How many calls in which time: as good as what is left, before the first of them. Of other units nothing is known. */
-    private void readPolicy(Member policy, Set<Object> otherUnits) {
+    private void readPolicy(Member policy, List<Map.Entry<Object, Quota>> policies, Set<Object> otherUnits) {
         Object unit = policy.parameters().getOrDefault("qu", "requests");
         if (!unit.equals("requests")) {
             otherUnits.add(policy.value());
@@ -86,20 +88,21 @@ final class QuotaFields {
                 : policy.parameters().get("q");
         Object window = policy.parameters().get("w");
         if (quota instanceof Long calls && calls > 0 && window instanceof Long seconds && seconds > 0) {
-            quotas.add(new Quota(calls, seconds, true));
+            policies.add(Map.entry(policy.value(), new Quota(calls, seconds, true)));
         } else {
             malformed |= window != null || !(quota instanceof Long);
         }
     }
 
-    private void readLimits(List<Member> limits, Set<Object> otherUnits) {
+    private void readLimits(List<Member> limits, List<Map.Entry<Object, Quota>> policies, Set<Object> otherUnits) {
         if (limits.size() > MOST_MEMBERS) {
             malformed = true;
             return;
         }
         for (Member limit : limits) {
-            if (!otherUnits.contains(limit.value())) {
-                add(limit.parameters().get("r"), limit.parameters().get("t"));
+            if (!otherUnits.contains(limit.value())
+                    && add(limit.parameters().get("r"), limit.parameters().get("t"))) {
+                policies.removeIf(policy -> policy.getKey().equals(limit.value()));
             }
         }
     }
@@ -117,16 +120,14 @@ final class QuotaFields {
         return member == null ? null : member.value();
     }
 
-    /** Where it is not said when there is more, nothing can be done. */
-    private void add(@Nullable Object remaining, @Nullable Object seconds) {
+    /** Where it is not said when there is more, nothing can be done; false then. */
+    private boolean add(@Nullable Object remaining, @Nullable Object seconds) {
         if (remaining instanceof Long left && left >= 0 && (seconds == null || seconds instanceof Long)) {
-            if (seconds instanceof Long until && until > 0) {
-                quotas.add(new Quota(left, until, false));
-            }
             malformed |= seconds instanceof Long until && until < 0;
-        } else {
-            malformed = true;
+            return seconds instanceof Long until && until > 0 && quotas.add(new Quota(left, until, false));
         }
+        malformed = true;
+        return false;
     }
 
     private void readNumbers(String prefix) {

@@ -100,7 +100,7 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
             return UntilRead.of(
                     limiter.reserve(key, cost, spec.maxWait()), reserved -> new ReservedStake(reserved, actual), call);
         }
-        if (limiter.policy() instanceof ConcurrencyLimit) {
+        if (limiter.policy().needsRelease()) {
             return UntilRead.of(limiter.acquireLease(key, cost, spec.maxWait()), LeaseStake::new, call);
         }
         return call.transform(

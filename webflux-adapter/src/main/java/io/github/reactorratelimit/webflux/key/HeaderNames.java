@@ -9,8 +9,10 @@ import org.springframework.web.server.ServerWebExchange;
 /** Which headers can be keys, and reading them. */
 final class HeaderNames {
 
-    private static final String ADDRESS = "anybody can write it; use clientAddress(ClientAddress.fromXForwardedFor(…))";
-    private static final String CREDENTIALS = "it spells one user in many ways; use principal() or bearerToken()";
+    private static final String ADDRESS =
+            "anybody can write it; count by the client address instead, with the proxies that you trust";
+    private static final String CREDENTIALS =
+            "it spells one user in many ways; count by the principal or the bearer token instead";
 
     /** Headers by which a client would change its key at will. */
     private static final Map<String, String> REFUSED = Map.of(
@@ -21,7 +23,7 @@ final class HeaderNames {
             "cf-connecting-ip", ADDRESS,
             "authorization", CREDENTIALS,
             "proxy-authorization", CREDENTIALS,
-            "cookie", "it holds all cookies; use cookie(name)");
+            "cookie", "it holds all cookies; count by one of them instead");
 
     private HeaderNames() {}
 

@@ -59,7 +59,7 @@ public final class WebSocketLimits {
      * @throws IllegalArgumentException if the limiter's policy is not a {@link ConcurrencyLimit}
      */
     public WebSocketLimits withConnections(RateLimiter limiter) {
-        if (!(limiter.policy() instanceof ConcurrencyLimit)) {
+        if (!limiter.policy().needsRelease()) {
             throw new IllegalArgumentException(
                     "connections need a ConcurrencyLimit, limiter '" + limiter.name() + "' has " + limiter.policy());
         }
@@ -72,7 +72,7 @@ public final class WebSocketLimits {
      * @throws IllegalArgumentException if the limiter's policy is a {@link ConcurrencyLimit}
      */
     public WebSocketLimits withMessages(RateLimiter limiter, ExcessMessages excess) {
-        if (limiter.policy() instanceof ConcurrencyLimit) {
+        if (limiter.policy().needsRelease()) {
             throw new IllegalArgumentException(
                     "messages need a rate, limiter '" + limiter.name() + "' has " + limiter.policy());
         }

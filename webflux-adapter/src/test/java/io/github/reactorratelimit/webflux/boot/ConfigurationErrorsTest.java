@@ -7,6 +7,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
@@ -31,8 +32,11 @@ class ConfigurationErrorsTest {
     /** What comes after the three limits, the property that is named, the place, and words of the reason. */
     static Stream<Arguments> mistakes() {
         return Stream.of(
-                third("algorithm: quantum-bucket", "algorithm", "12:", "TOKEN_BUCKET", "SLIDING_LOG"),
-                third("colour: blue", "colour", "12:", "left unbound"),
+                third("algorithm: quantum-bucket", "algorithm", "12:", "token-bucket", "sliding-log"),
+                third("mode: later", "mode", "12:", "'later' is none of reject, delay"),
+                third("on-failure: shrug", "on-failure", "12:", "deny, allow"),
+                third("when-unavailable: maybe", "when-unavailable", "12:", "open, closed, local"),
+                third("colour: blue", "colour", "12:", "there is no such property"),
                 third("burst: 0", "burst", "12:", "at least 1"),
                 third("queue: 5", "queue", "12:", "leaky-bucket"),
                 third("cost: 0", "cost", "12:", "must be positive"),
@@ -82,7 +86,12 @@ class ConfigurationErrorsTest {
     void theApplicationDoesNotStartAndSaysWhatIsWrong(
             String written, String line, String property, String place, String[] reasons) {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES + line);
-        assertThat(told.getDescription() + told.getAction()).contains(property).contains(reasons);
+        assertThat(told.getDescription() + told.getAction())
+                .contains(property)
+                .contains(reasons)
+                .as("names of Java are of no use to whoever writes a file")
+                .doesNotContain(
+                        "io.github.", "java.lang.", "java.time.", "Exception", "TOKEN_BUCKET", "REJECT", "CLOSED");
         if (!place.isEmpty()) {
             assertThat(told.getDescription()).contains(".yml] - " + place);
         }
@@ -113,6 +122,34 @@ class ConfigurationErrorsTest {
                     limit: 5/s
                 """);
         assertThat(told.getDescription()).contains("ratelimit.limits[0].key", "is needed, such as ip");
+    }
+
+    /** Names of Java are of no use to whoever writes a file. */
+    @ParameterizedTest
+    @CsvSource({
+        "header:X-Forwarded-For, client address",
+        "header:Authorization, bearer token",
+        "header:Cookie, count by one of them"
+    })
+    void whatIsNoKeyIsToldWithoutNamesOfJava(String key, String instead) {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: " + key));
+        assertThat(told.getDescription()).contains(instead).doesNotContain("(");
+    }
+
+    @Test
+    void whatIsInFlightIsNotCountedByItsOutcome() {
+        FailureAnalysis told = WebApplication.failure(
+                "ratelimit.limits: [{name: some, key: ip, limit: 5, algorithm: concurrency, count-only: 401}]\n");
+        assertThat(told.getDescription()).contains("ratelimit.limits[0].count-only", "not for algorithm concurrency");
+    }
+
+    @Test
+    void aMistypedTimeIsToldInASentence() {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("10/s", "100 per mintue"));
+        assertThat(told.getDescription())
+                .contains("ratelimit.limits[1].limit", ".yml] - 8:")
+                .contains("'100 per mintue' is no limit: 'mintue' is no time; write a number and a time")
+                .doesNotContain("Exception");
     }
 
     @Test

@@ -51,7 +51,7 @@ class FiveLinesTest {
             assertThat(shown.statusCode()).isEqualTo(200);
             assertThat(shown.body())
                     .contains("\"name\":\"per-client\"", "\"key\":\"ip\"", "\"store\":\"local\"")
-                    .contains("TokenBucket[capacity=3", "\"allowed\":2", "\"denied\":0", "\"permitsTaken\":2")
+                    .contains("TokenBucket[capacity=3", "\"allowed\":1", "\"denied\":0", "\"permitsTaken\":1")
                     .contains("\"mostUsed\":[{\"hash\":")
                     .doesNotContain("127.0.0.1");
         }

@@ -48,10 +48,29 @@ class GatewayConfigurationTest {
         return WebApplication.start(yaml, WebApplication.Gateway.class, GatewayTest.Keys.class, more);
     }
 
+    /** The gateway is on the class path, but the application does not want to be one. */
+    @Test
+    void anApplicationThatExcludesTheGatewaysConfigurationStarts() {
+        ReactiveWebApplicationContextRunner withoutGateway = new ReactiveWebApplicationContextRunner()
+                .withConfiguration(AutoConfigurations.of(
+                        HttpHandlerAutoConfiguration.class,
+                        WebFluxAutoConfiguration.class,
+                        RateLimitAutoConfiguration.class,
+                        RateLimitGatewayAutoConfiguration.class));
+        for (boolean enabled : new boolean[] {true, false}) {
+            withoutGateway
+                    .withPropertyValues("ratelimit.enabled=" + enabled)
+                    .run(context ->
+                            assertThat(context).as("enabled: " + enabled).hasNotFailed());
+        }
+    }
+
     @Test
     void mistakesInRoutesKeepTheApplicationFromStarting() {
         assertThat(failure(route("ratelimit.limit: many")))
                 .contains("route 'orders': ratelimit.limit", "'many' is no limit");
+        assertThat(failure(route("ratelimit.limit: 3 per day", "ratelimit.algorithm: quantum-bucket")))
+                .contains("route 'orders': ratelimit.algorithm", "'quantum-bucket' is none of token-bucket, gcra");
         assertThat(failure(route("ratelimit.limit: 3 per day", "ratelimit.brust: 7")))
                 .contains("route 'orders'", "ratelimit.brust");
         assertThat(failure(route("ratelimit.limit: 3", "ratelimit.algorithm: concurrency")))

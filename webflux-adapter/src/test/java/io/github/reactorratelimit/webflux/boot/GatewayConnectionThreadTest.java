@@ -2,7 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import java.time.Duration;
 import java.util.List;

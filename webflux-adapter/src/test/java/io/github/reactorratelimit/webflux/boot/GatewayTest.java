@@ -2,9 +2,9 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -176,7 +176,7 @@ class GatewayTest {
             late.getFilters().add(limited);
             gateway.bean(RouteDefinitionWriter.class).save(Mono.just(late)).block();
             gateway.context().publishEvent(new RefreshRoutesEvent(this));
-            Eventually.until(
+            Await.until(
                     "it is there",
                     () -> gateway.bean(RouteLocator.class)
                                     .getRoutes()
@@ -233,7 +233,7 @@ class GatewayTest {
                 }
                 assertThat(statuses).isEqualTo(allowedThenDenied(5, 3));
                 redis.server().kill();
-                Eventually.until(
+                Await.until(
                         "its absence is noticed",
                         () -> one.get("/shut", "X-Tenant", "b").statusCode() == 503);
                 // Of a key that was denied before, the denial is remembered for a second.

@@ -8,11 +8,13 @@ import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimited;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import io.github.reactorratelimit.webflux.key.WebKeys;
+import io.github.reactorratelimit.webflux.testing.RawResponse;
 import java.time.Duration;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
@@ -165,12 +167,75 @@ class LimitsTest {
 
     /** An application may have handlers there, for paths that begin with a variable. */
     @Test
-    void aLimitWithoutPathsIsForEveryPathAlsoBelowTheActuators() {
-        try (WebApplication application =
-                WebApplication.start("ratelimit.limits: [{name: some, key: all, limit: 2 per day}]\n")) {
+    void aLimitWithoutPathsIsForEveryPathAlsoBelowTheActuatorsButNotForItsEndpoints() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits: [{name: some, key: all, limit: 2 per day}]
+                management.endpoints.web.exposure.include: health, ratelimits
+                management.endpoint.health.probes: {enabled: true, add-additional-paths: true}
+                """)) {
             assertThat(application.statuses(1, "/actuator/login")).containsExactly(404);
-            assertThat(application.statuses(2, "/actuator/health")).containsExactly(200, 429);
-            assertThat(application.statuses(1, "/actuator/login")).containsExactly(429);
+            assertThat(application.statuses(5, "/actuator/health")).containsOnly(200);
+            assertThat(application.statuses(5, "/actuator/health/liveness")).containsOnly(200);
+            assertThat(application.statuses(5, "/livez")).containsOnly(200);
+            assertThat(application.statuses(5, "/actuator/ratelimits/some")).containsOnly(200);
+            assertThat(application.statuses(5, "/actuator")).containsOnly(200);
+            assertThat(application.statuses(1, "/actuator/login")).containsExactly(404);
+            assertThat(application.statuses(1, "/hello")).containsExactly(429);
+            for (String disguised : new String[] {
+                "/actuator/health/../../hello", "/actuator/health/..;/..;/hello",
+                        "/actuator/health/%2e%2e/%2e%2e/hello",
+                "/actuator/health//hello", "/actuator/health/;x=1/hello", "/actuator/healthy"
+            }) {
+                assertThat(application.get(disguised).statusCode())
+                        .as(disguised)
+                        .isEqualTo(429);
+            }
+        }
+    }
+
+    /** Where the Actuator has a server of its own, the filters are on its way too. */
+    @Test
+    void endpointsOnAPortOfTheirOwnAreOutsideToo() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits: [{name: some, key: all, limit: 2 per day}]
+                management.server: {port: 0, base-path: /manage}
+                """)) {
+            int port = application.bean(Environment.class).getRequiredProperty("local.management.port", Integer.class);
+            for (int i = 0; i < 5; i++) {
+                RawResponse health = RawResponse.to(port, "GET /manage/actuator/health HTTP/1.1", "");
+                assertThat(health.status()).isEqualTo(200);
+            }
+            assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
+        }
+    }
+
+    @Test
+    void endpointsAreLimitedWhereTheirPathsAreNamed() {
+        try (WebApplication application = WebApplication.start(
+                "ratelimit.limits: [{name: some, paths: /actuator/**, key: all, limit: 2 per day}]\n")) {
+            assertThat(application.statuses(3, "/actuator/health")).containsExactly(200, 200, 429);
+            assertThat(application.statuses(3, "/hello")).containsOnly(200);
+        }
+    }
+
+    /** An operator who makes a limit as small as that can make it larger again. */
+    @Test
+    void anOperatorIsNotLockedOutByALimit() {
+        try (WebApplication application = WebApplication.start("""
+                ratelimit.limits: [{name: some, key: ip, limit: 100 per minute}]
+                management.endpoints.web.exposure.include: ratelimits
+                ratelimit.actuator.writable: true
+                """)) {
+            for (String limit : new String[] {"1 per day", "1 per day", "1 per day", "100 per day"}) {
+                assertThat(application
+                                .post(
+                                        "/actuator/ratelimits/some",
+                                        "{\"limit\":\"" + limit + "\"}",
+                                        "Content-Type",
+                                        "application/json")
+                                .statusCode())
+                        .isEqualTo(200);
+            }
         }
     }
 

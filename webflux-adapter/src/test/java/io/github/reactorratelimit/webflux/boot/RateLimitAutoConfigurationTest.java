@@ -1,16 +1,17 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.DenialCors;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitWebFilter;
 import io.github.reactorratelimit.webflux.RateLimitedHandlerAdapter;
 import io.github.reactorratelimit.webflux.key.ClientAddress;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.lettuce.core.RedisClient;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -19,7 +20,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.ReactiveHealthIndicator;
 import org.springframework.boot.test.context.FilteredClassLoader;
@@ -29,6 +32,7 @@ import org.springframework.boot.webflux.autoconfigure.HttpHandlerAutoConfigurati
 import org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.support.SimpleThreadScope;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisClusterConnection;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -78,6 +82,96 @@ class RateLimitAutoConfigurationTest {
                 .withConfiguration(
                         AutoConfigurations.of(RateLimitAutoConfiguration.class, RateLimitRedisAutoConfiguration.class))
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(RateLimits.class));
+    }
+
+    /** What Spring MVC's contexts have, without its classes, which a gateway refuses to start with. */
+    private static ApplicationContextRunner servletApplication() {
+        return new ApplicationContextRunner()
+                .withInitializer(context -> context.getBeanFactory().registerScope("session", new SimpleThreadScope()))
+                .withConfiguration(AutoConfigurations.of(
+                        RateLimitServletAutoConfiguration.class,
+                        RateLimitAutoConfiguration.class,
+                        RateLimitRedisAutoConfiguration.class));
+    }
+
+    @Test
+    void anApplicationOfSpringMvcDoesNotStartWithLimits() {
+        servletApplication()
+                .withPropertyValues(ONE_LIMIT)
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .rootCause()
+                        .isInstanceOf(RateLimitConfigurationException.class)
+                        .hasMessageContaining("ratelimit.limits")
+                        .hasMessageContaining("Spring MVC")
+                        .hasMessageContaining("spring-boot-starter-webflux"));
+        servletApplication().run(context -> assertThat(context).hasNotFailed());
+        servletApplication()
+                .withPropertyValues(ONE_LIMIT)
+                .withPropertyValues("ratelimit.enabled=false")
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void allOfOurConfigurationsAreFoundByBoot() {
+        assertThat(ImportCandidates.load(AutoConfiguration.class, getClass().getClassLoader())
+                        .getCandidates())
+                .contains(RateLimitServletAutoConfiguration.class.getName());
+    }
+
+    @Test
+    void aKeyThatNobodyHasWithoutSpringSecurityIsWarnedOf() {
+        String told = "Limit 'some' counts by principal, but Spring Security is not on the class path";
+        try (ConsoleLines output = ConsoleLines.read()) {
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.limits[0].key=principal or ip")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).doesNotContain(told);
+            runner.withPropertyValues(ONE_LIMIT)
+                    .withPropertyValues("ratelimit.limits[0].key=principal")
+                    .run(context -> assertThat(context).hasNotFailed());
+            assertThat(output.text()).contains(told);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class OwnRule {
+
+        @Bean
+        RateLimitRule own(RateLimits limits) {
+            return RateLimitRule.named("own")
+                    .sharedByAll()
+                    .limiter(limits.limiter("own", TokenBucket.perHour(3)))
+                    .build();
+        }
+    }
+
+    @Test
+    void rulesOfTheApplicationAreCountedToo() {
+        runner.withUserConfiguration(OwnRule.class)
+                .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+                .run(context -> {
+                    context.getBean(RateLimitRule.class)
+                            .limiter()
+                            .tryAcquire("key")
+                            .block();
+                    assertThat(context.getBean(MeterRegistry.class)
+                                    .get("ratelimit.decisions")
+                                    .tags("limiter", "own", "outcome", "allowed")
+                                    .counter()
+                                    .count())
+                            .isEqualTo(1);
+                });
+    }
+
+    @Test
+    void twoLimitersOfOneNameAreRefused() {
+        runner.withPropertyValues(ONE_LIMIT).run(context -> {
+            RateLimits limits = context.getBean(RateLimits.class);
+            limits.limiter("own", TokenBucket.perHour(3));
+            assertThatIllegalArgumentException().isThrownBy(() -> limits.limiter("own", TokenBucket.perHour(3)));
+            assertThatIllegalArgumentException().isThrownBy(() -> limits.limiter("some", TokenBucket.perHour(3)));
+        });
     }
 
     @Test
@@ -293,7 +387,7 @@ class RateLimitAutoConfigurationTest {
                     .withPropertyValues("ratelimit.redis.uri=redis://user:hunter2@127.0.0.1:1")
                     .run(context -> {
                         String told = "cannot connect to Redis at 127.0.0.1:1";
-                        Eventually.until("the log tells", () -> output.text().contains(told));
+                        Await.until("the log tells", () -> output.text().contains(told));
                         Health health = context.getBean(RateLimitHealthIndicator.class)
                                 .health()
                                 .block();

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
-import io.github.reactorratelimit.redis.server.Await;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import java.io.IOException;
 import java.net.ConnectException;

@@ -2,9 +2,8 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.redis.server.Await;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -160,7 +159,7 @@ class RedisApplicationsTest {
         }
         try (ConsoleLines output = ConsoleLines.read();
                 WebApplication next = started(own(PATIENT + TEN))) {
-            Eventually.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
+            Await.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
             assertThat(capacity(next)).isEqualTo(7);
         }
         String epoch = "ratelimit.redis.policy-epoch: 100\n";

@@ -2,8 +2,8 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
@@ -94,7 +94,7 @@ class RedisOutageTest {
         /** Returns when so many more were answered: nobody hangs. */
         void goesOn() {
             long until = count() + 20 * CLIENTS;
-            Eventually.until("more answers", () -> count() >= until);
+            Await.until("more answers", () -> count() >= until);
         }
 
         /** The statuses of all answers; a request that was not answered is an error here. */
@@ -127,12 +127,12 @@ class RedisOutageTest {
             for (int round = 0; round < 2; round++) {
                 redis.server().kill();
                 for (WebApplication instance : List.of(one, other)) {
-                    Eventually.until("noticed", () -> !isDecidedByRedis(instance, "probe"));
+                    Await.until("noticed", () -> !isDecidedByRedis(instance, "probe"));
                 }
                 traffic.goesOn();
                 redis.server().restart();
                 for (WebApplication instance : List.of(one, other)) {
-                    Eventually.until("Redis decides again", () -> isDecidedByRedis(instance, "probe"));
+                    Await.until("Redis decides again", () -> isDecidedByRedis(instance, "probe"));
                 }
                 traffic.goesOn();
             }
@@ -175,12 +175,12 @@ class RedisOutageTest {
             assertThat(application.statuses(5, "/hello", "X-Client", "some")).containsOnly(without);
             String reason =
                     "cannot connect to Redis at 127.0.0.1:" + redis.uri().getPort();
-            Eventually.until("health says why", () -> health(application).contains(reason));
+            Await.until("health says why", () -> health(application).contains(reason));
             assertThat(health(application)).contains("\"status\":\"DEGRADED\"");
 
             redis.server().restart();
-            Eventually.until("Redis decides", () -> isDecidedByRedis(application, "probe"));
-            Eventually.until("health is up", () -> !health(application).contains("DEGRADED"));
+            Await.until("Redis decides", () -> isDecidedByRedis(application, "probe"));
+            Await.until("health is up", () -> !health(application).contains("DEGRADED"));
         }
     }
 
@@ -201,7 +201,7 @@ class RedisOutageTest {
         try (WebApplication application = WebApplication.start(limits, server)) {
             assertThat(application.statuses(5, "/hello", "X-Client", "some")).containsOnly(503);
             redis.server().restart();
-            Eventually.until("Redis decides", () -> isDecidedByRedis(application, "probe"));
+            Await.until("Redis decides", () -> isDecidedByRedis(application, "probe"));
         }
     }
 
@@ -228,7 +228,7 @@ class RedisOutageTest {
             redis.server().kill();
             Held handler = application.bean(Held.class);
             Future<HttpResponse<String>> first = clients.submit(() -> application.get("/held"));
-            Eventually.until("it is held", () -> handler.begun.get() == 1);
+            Await.until("it is held", () -> handler.begun.get() == 1);
 
             assertThat(application.get("/held").statusCode()).isEqualTo(429);
 

@@ -4,13 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.LimiterState;
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.local.LocalStore;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.List;
@@ -27,7 +26,7 @@ class RouteLimitsTest {
 
     private final SharedStore shared = new SharedStore() {
         @Override
-        public RateLimitStore store(WhenUnavailable mode, @Nullable RateLimitPolicy share) {
+        public RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances) {
             RateLimitStore local = LocalStore.withMaxKeys(100);
             return settings -> changeable(local.open(settings));
         }
@@ -93,7 +92,7 @@ class RouteLimitsTest {
         assertThat(routes.of("orders", said("6 per day")).limiter()).isSameAs(limiter);
 
         assertThat(changes).hasValue(2);
-        Eventually.until("it rules", () -> limiter.policy().capacity() == 6);
+        Await.until("it rules", () -> limiter.policy().capacity() == 6);
         routes.of("orders", said("6 per day"));
         assertThat(changes).hasValue(2);
     }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -50,9 +50,11 @@ final class WebApplication implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private final ConfigurableApplicationContext context;
+    private final Path file;
 
-    private WebApplication(ConfigurableApplicationContext context) {
+    private WebApplication(ConfigurableApplicationContext context, Path file) {
         this.context = context;
+        this.file = file;
     }
 
     /** What an application has that does not think of limits. */
@@ -92,7 +94,13 @@ final class WebApplication implements AutoCloseable {
     static WebApplication start(String yaml, List<String> properties, Class<?>... sources) {
         List<String> all = new ArrayList<>(properties);
         all.add("server.port=0");
-        return new WebApplication(run(yaml, all, sources));
+        Path file = write(yaml);
+        try {
+            return new WebApplication(run(file, all, sources), file);
+        } catch (RuntimeException failed) {
+            delete(file);
+            throw failed;
+        }
     }
 
     /** What Boot tells of an application that does not start with this configuration file. */
@@ -119,34 +127,38 @@ final class WebApplication implements AutoCloseable {
         }
     }
 
-    private static ConfigurableApplicationContext run(String yaml, List<String> properties, Class<?>... sources) {
+    private static ConfigurableApplicationContext run(Path file, List<String> properties, Class<?>... sources) {
         boolean gateway = List.of(sources).contains(Gateway.class);
-        Path file = write(yaml);
-        try {
-            SpringApplication application = new SpringApplicationBuilder(Minimal.class)
-                    .sources(sources)
-                    .web(WebApplicationType.REACTIVE)
-                    .registerShutdownHook(false)
-                    .build();
-            return application.run(Stream.concat(
-                            Stream.of(
-                                    "--spring.config.location=" + file.toUri(),
-                                    "--spring.main.banner-mode=off",
-                                    "--spring.jmx.enabled=false",
-                                    "--server.netty.max-keep-alive-requests=1",
-                                    "--spring.cloud.gateway.server.webflux.enabled=" + gateway,
-                                    "--spring.cloud.gateway.server.webflux.redis.enabled=" + gateway,
-                                    "--spring.reactor.netty.shutdown-quiet-period=0s"),
-                            properties.stream().map(property -> "--" + property))
-                    .toArray(String[]::new));
-        } finally {
-            delete(file);
-        }
+        SpringApplication application = new SpringApplicationBuilder(Minimal.class)
+                .sources(sources)
+                .web(WebApplicationType.REACTIVE)
+                .registerShutdownHook(false)
+                .build();
+        return application.run(Stream.concat(
+                        Stream.of(
+                                "--spring.config.location=" + file.toUri(),
+                                "--spring.main.banner-mode=off",
+                                "--spring.jmx.enabled=false",
+                                "--server.netty.max-keep-alive-requests=1",
+                                "--spring.cloud.gateway.server.webflux.enabled=" + gateway,
+                                "--spring.cloud.gateway.server.webflux.redis.enabled=" + gateway,
+                                "--spring.reactor.netty.shutdown-quiet-period=0s"),
+                        properties.stream().map(property -> "--" + property))
+                .toArray(String[]::new));
     }
 
     private static Path write(String yaml) {
         try {
             return Files.writeString(Files.createTempFile("application", ".yml"), yaml, StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Another configuration in its file, which it does not know of before it reads that again. */
+    void rewrite(String yaml) {
+        try {
+            Files.writeString(file, yaml, StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -214,7 +226,7 @@ final class WebApplication implements AutoCloseable {
     /** Waits until it is connected to Redis, which it does not wait for itself. */
     WebApplication connected() {
         SharedStore shared = Objects.requireNonNull(bean(RateLimits.class).shared());
-        Eventually.until(
+        Await.until(
                 "connected to Redis",
                 () -> Objects.requireNonNull(shared.condition().block()).works());
         return this;
@@ -223,5 +235,6 @@ final class WebApplication implements AutoCloseable {
     @Override
     public void close() {
         context.close();
+        delete(file);
     }
 }

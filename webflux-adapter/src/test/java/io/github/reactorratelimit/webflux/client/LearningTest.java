@@ -8,6 +8,7 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
@@ -192,6 +193,9 @@ class LearningTest {
                 row(200, 2_000, 0, "RateLimit-Policy", "5;w=10"),
                 row(200, 4_000, 0, "RateLimit-Policy", "\"a\";q=5;w=10,\"b\";q=5;w=20;pk=:aGk=:"),
                 row(200, 0, 0, "RateLimit-Policy", "\"a\";q=5;w=10;qu=\"content-bytes\"", "RateLimit", "\"a\";r=0;t=5"),
+                row(200, 100, 0, "RateLimit-Policy", "\"a\";q=5;w=10", "RateLimit", "\"a\";r=10;t=1"),
+                row(200, 2_000, 0, "RateLimit-Policy", "\"a\";q=5;w=10", "RateLimit", "\"b\";r=10;t=1"),
+                row(200, 2_000, 0, "RateLimit-Policy", "\"a\";q=5;w=10", "RateLimit", "\"a\";r=10"),
                 row(200, 0, 0, "RateLimit-Policy", "\"burst\";q=5"),
                 row(200, 0, 1, "RateLimit-Policy", "\"burst\";q=0;w=10"),
                 row(200, 0, 1, "RateLimit-Policy", "\"burst\";q=5;w=-10"),
@@ -354,7 +358,7 @@ class LearningTest {
 
         filter(limiter, learn -> learn)
                 .filter(GET, server)
-                .doOnNext(answer -> allowed.add(limiter.tryAcquireNow(KEY, 1)))
+                .doOnNext(answer -> allowed.add(DirectLimiter.of(limiter).tryAcquireNow(KEY, 1)))
                 .block();
 
         assertThat(allowed).containsExactly(false);
@@ -466,7 +470,8 @@ class LearningTest {
                 .filter(GET, FakeServer.saying(answer(429, "Retry-After", "5")))
                 .block();
 
-        assertThat(limiter.tryAcquireNow(KEY, 1)).isFalse();
-        assertThat(limiter.tryAcquireNow("other.example.com:80", 1)).isTrue();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow(KEY, 1)).isFalse();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("other.example.com:80", 1))
+                .isTrue();
     }
 }

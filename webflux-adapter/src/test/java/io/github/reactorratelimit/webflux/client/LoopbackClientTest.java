@@ -10,7 +10,7 @@ import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.retry.RateLimitRetry;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.Rules;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
@@ -158,7 +158,7 @@ class LoopbackClientTest {
                 .flatMap(n -> client.get().uri("/hello").retrieve().bodyToMono(String.class));
         CompletableFuture<Long> answered = calls.count().toFuture();
 
-        Eventually.until("two are answered", () -> requests.get() == 2);
+        Await.until("two are answered", () -> requests.get() == 2);
         limiter.reset(key).block(PATIENCE);
 
         assertThat(Mono.fromFuture(answered).block(PATIENCE)).isEqualTo(4);
@@ -175,7 +175,7 @@ class LoopbackClientTest {
     }
 
     private void awaitFree(RateLimiter limiter) {
-        Eventually.until("the permit is back", () -> isFree(limiter));
+        Await.until("the permit is back", () -> isFree(limiter));
     }
 
     private static RateLimiter one() {
@@ -244,7 +244,7 @@ class LoopbackClientTest {
                 .bodyToMono(String.class)
                 .subscribe();
 
-        Eventually.until("the request is there", () -> requests.get() == 1);
+        Await.until("the request is there", () -> requests.get() == 1);
         assertThat(isFree(limiter)).isFalse();
         call.dispose();
 
@@ -293,7 +293,7 @@ class LoopbackClientTest {
 
         client.get().uri("/hello").retrieve().bodyToMono(String.class).block(PATIENCE);
 
-        Eventually.until("settled", () -> Rules.left(limiter, key) == 990);
+        Await.until("settled", () -> Rules.left(limiter, key) == 990);
     }
 
     @Test
@@ -303,9 +303,9 @@ class LoopbackClientTest {
         reading(client(limiter, spec -> spec.cost(4).chargeBytes()), first);
 
         assertThat(Mono.fromFuture(first).block(PATIENCE)).isEqualTo(PIECE);
-        Eventually.until("charged", () -> Rules.left(limiter, key) == 990);
+        Await.until("charged", () -> Rules.left(limiter, key) == 990);
         stream.tryEmitComplete();
-        Eventually.until("settled", () -> Rules.left(limiter, key) == 990);
+        Await.until("settled", () -> Rules.left(limiter, key) == 990);
     }
 
     @Test
@@ -318,7 +318,7 @@ class LoopbackClientTest {
         assertThat(Rules.left(limiter, key)).isEqualTo(500);
         reader.dispose();
 
-        Eventually.until("settled", () -> Rules.left(limiter, key) == 990);
+        Await.until("settled", () -> Rules.left(limiter, key) == 990);
     }
 
     @Test
@@ -333,7 +333,7 @@ class LoopbackClientTest {
                 .onErrorComplete()
                 .block(PATIENCE);
 
-        Eventually.until("given back", () -> Rules.left(limiter, key) == 1_000);
+        Await.until("given back", () -> Rules.left(limiter, key) == 1_000);
     }
 
     @Test
@@ -352,7 +352,7 @@ class LoopbackClientTest {
                         .block(PATIENCE))
                 .isEqualTo(PIECE);
 
-        Eventually.until("settled", () -> Rules.left(limiter, key) == 930);
+        Await.until("settled", () -> Rules.left(limiter, key) == 930);
     }
 
     @Test
@@ -378,7 +378,7 @@ class LoopbackClientTest {
                 .toBodilessEntity()
                 .subscribe();
 
-        Eventually.until("the request is there", () -> requests.get() == 1);
+        Await.until("the request is there", () -> requests.get() == 1);
         call.dispose();
 
         assertThat(Rules.left(limiter, key)).isEqualTo(600);
@@ -416,7 +416,7 @@ class LoopbackClientTest {
                 .isEqualTo("yes");
 
         awaitFree(limiter);
-        Eventually.until("nobody reads the refusal", () -> stream.currentSubscriberCount() == 0);
+        Await.until("nobody reads the refusal", () -> stream.currentSubscriberCount() == 0);
     }
 
     @Test

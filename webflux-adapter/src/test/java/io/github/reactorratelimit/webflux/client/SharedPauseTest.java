@@ -14,8 +14,8 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.FailureMode;
 import io.github.reactorratelimit.redis.RedisStore;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,16 +71,15 @@ class SharedPauseTest {
         FakeServer slow = new FakeServer(number -> underWay.asMono());
         RateLimitExchangeFilter others = filter(other);
         others.filter(GET, slow).subscribe(answered::set);
-        Eventually.until(
-                "the other call is under way", () -> slow.arrivalsMillis().size() == 1);
+        Await.until("the other call is under way", () -> slow.arrivalsMillis().size() == 1);
 
         filter(one)
                 .filter(GET, FakeServer.saying(answer(429, "Retry-After", "7200")))
                 .block(PATIENCE);
-        Eventually.until("the other is paused", () -> pause(other).compareTo(ofHours(1)) > 0);
+        Await.until("the other is paused", () -> pause(other).compareTo(ofHours(1)) > 0);
         underWay.tryEmitValue(answer(429, "Retry-After", "60"));
 
-        Eventually.until("answered", () -> answered.get() != null);
+        Await.until("answered", () -> answered.get() != null);
         assertThat(others.learned()).isEqualTo(new Learned(1, 0, 0, 0));
         other.peek(KEY).block(PATIENCE);
         assertThat(pause(one)).isBetween(ofHours(1), ofHours(2));
@@ -108,16 +107,16 @@ class SharedPauseTest {
         Sinks.One<ClientResponse> underWay = Sinks.one();
         FakeServer slow = new FakeServer(number -> underWay.asMono());
         filter(one).filter(GET, slow).subscribe();
-        Eventually.until("the first is under way", () -> slow.arrivalsMillis().size() == 1);
+        Await.until("the first is under way", () -> slow.arrivalsMillis().size() == 1);
         AtomicReference<Throwable> denied = new AtomicReference<>();
         RateLimitExchangeFilter.of(other, spec -> spec.maxWait(ofHours(1)))
                 .filter(GET, refusing)
                 .subscribe(answer -> {}, denied::set);
-        Eventually.until("the other waits", () -> pause(one).compareTo(ofMinutes(21)) > 0);
+        Await.until("the other waits", () -> pause(one).compareTo(ofMinutes(21)) > 0);
 
         underWay.tryEmitValue(answer(429, "Retry-After", "7200"));
 
-        Eventually.until("denied", () -> denied.get() != null);
+        Await.until("denied", () -> denied.get() != null);
         assertThat(denied.get()).isInstanceOf(RateLimitExceededException.class);
         assertThat(refusing.arrivalsMillis()).isEmpty();
     }
@@ -134,6 +133,6 @@ class SharedPauseTest {
                 .block(PATIENCE);
 
         assertThat(refused.statusCode().value()).isEqualTo(429);
-        Eventually.until("counted", () -> filter.learned().equals(new Learned(1, 0, 0, 1)));
+        Await.until("counted", () -> filter.learned().equals(new Learned(1, 0, 0, 1)));
     }
 }

@@ -11,7 +11,7 @@ import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.testing.Rules;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -98,7 +98,7 @@ class UntilReadRaceTest {
 
             race(held.release(), caller);
 
-            Eventually.until("the permit is back", () -> isFree(limiter));
+            Await.until("the permit is back", () -> isFree(limiter));
         }
     }
 
@@ -114,7 +114,7 @@ class UntilReadRaceTest {
 
             race(limiter.pause(KEY, Duration.ZERO), caller);
 
-            Eventually.until("all is back", () -> Rules.left(limiter, KEY) == 1_000);
+            Await.until("all is back", () -> Rules.left(limiter, KEY) == 1_000);
         }
         assertThat(Rules.left(limiter, KEY)).isEqualTo(1_000);
     }

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.Seeds;
 import io.github.reactorratelimit.webflux.client.RateLimitExchangeFilter;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Settings;
 import io.github.reactorratelimit.webflux.testing.Counting;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -128,13 +128,13 @@ class CancelStormTest {
         assertThat(counting.waiting).hasValue(0);
         assertThat(scheduler.tasks()).as("timers").isZero();
         assertThat(scheduler.workers()).as("workers").isZero();
-        Eventually.until("the server has answered", () -> server.inFlight() == 0);
-        Eventually.until("no connection is in use", () -> pool.metrics.acquiredSize() == 0);
+        Await.until("the server has answered", () -> server.inFlight() == 0);
+        Await.until("no connection is in use", () -> pool.metrics.acquiredSize() == 0);
         assertThat(pool.metrics.pendingAcquireSize())
                 .as("calls that wait for a connection")
                 .isZero();
         assertThat(pool.metrics.allocatedSize()).isLessThanOrEqualTo(CONNECTIONS);
-        Eventually.until(
+        Await.until(
                 "the server has the connections that the client keeps",
                 () -> server.connections() == pool.metrics.idleSize());
     }
@@ -155,7 +155,7 @@ class CancelStormTest {
                 .containsExactlyElementsOf(IntStream.rangeClosed(0, left)
                         .mapToObj(slot -> slot * INTERVAL.toNanos())
                         .toList());
-        Eventually.until("all who stayed have their answers", () -> answered.get() == left + 1);
+        Await.until("all who stayed have their answers", () -> answered.get() == left + 1);
         assertThat(failed).hasValue(0);
         assertThat(counting.cancelled).hasValue((CALLS - 1) / 2);
         assertThat(server.arrived()).isEqualTo(left + 1);
@@ -174,7 +174,7 @@ class CancelStormTest {
         assertThat(counting.waiting).hasValue(0);
         assertThat(scheduler.tasks()).as("timers").isZero();
         assertThat(scheduler.workers()).as("workers").isZero();
-        Eventually.until("who was let go has its answer", () -> answered.get() == 1);
+        Await.until("who was let go has its answer", () -> answered.get() == 1);
         nothingIsLeft();
     }
 }

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.webflux.fragile;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Arrival;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Settings;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import io.github.reactorratelimit.webflux.testing.KeptAlive;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -84,8 +84,8 @@ class FragileServerTest {
             assertThat(server.arrivals()).extracting(Arrival::nanos).isSorted().allMatch(nanos -> nanos - before > 0);
             assertThat(server.arrived()).isEqualTo(3);
             assertThat(server.failed()).isEqualTo(1);
-            Eventually.until("the connection is gone", () -> server.connections() == 0);
-            Eventually.until("everything is answered", () -> server.inFlight() == 0);
+            Await.until("the connection is gone", () -> server.connections() == 0);
+            Await.until("everything is answered", () -> server.inFlight() == 0);
         }
     }
 

@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.webflux.fragile;
 
-import io.github.reactorratelimit.redis.harness.ChildJvm;
-import io.github.reactorratelimit.redis.server.Standalone;
-import io.github.reactorratelimit.webflux.testing.Eventually;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.ChildJvm;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,7 +33,7 @@ final class Processes implements AutoCloseable {
                 processes.children.add(ChildJvm.start(FragileClient.class, plan.arguments()));
             }
             String all = Integer.toString(count);
-            Eventually.until(
+            Await.until(
                     "all processes are warm",
                     () -> processes.allLive()
                             && all.equals(processes.redis.sync().get(plan.readyKey())));

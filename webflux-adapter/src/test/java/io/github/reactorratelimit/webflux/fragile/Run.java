@@ -96,10 +96,27 @@ final class Run {
         return calls.stream().mapToLong(Made::slotMicros).sorted().toArray();
     }
 
-    private LongStream lags() {
+    private Map<String, Long> slotsByCall() {
         Map<String, Long> slots = new LinkedHashMap<>();
         calls.forEach(call -> slots.put(call.name(), call.slotMicros()));
+        return slots;
+    }
+
+    private LongStream lags() {
+        Map<String, Long> slots = slotsByCall();
         return arrivals.stream().mapToLong(arrival -> arrival.nanos() - slots.get(arrival.call()) * MICRO);
+    }
+
+    /**
+     * Calls that came to the server before they were granted. The pause tells how the clocks of both differ: when the server's clock
+     * was at {@code readNanos}, that of Redis was at {@code beforeMicros} at most.
+     */
+    List<Arrival> arrivedBeforeTheirSlots(Pause pause) {
+        Map<String, Long> slots = slotsByCall();
+        return arrivals.stream()
+                .filter(arrival -> arrival.nanos() - pause.readNanos()
+                        < (slots.get(arrival.call()) - pause.beforeMicros()) * MICRO)
+                .toList();
     }
 
     /** {@code J}: how much longer the slowest call took from its slot to the server than the quickest. */

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.LeakyBucket;
 import io.github.reactorratelimit.redis.harness.Sweep;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.github.reactorratelimit.webflux.fragile.ArrivalsChart.Line;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Arrival;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Settings;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Processes that share one limit through Redis and call a server that fails when it is called more often. What must hold on any
- * machine is asserted in both forms: grants keep the bound exactly, arrivals over the time that is missing at worst, and if
- * that time is within what the server tolerates, no call fails. How much of the limit is used is asserted in the long form only.
+ * Processes that share one limit through Redis and call a server that fails when it is called more often. In both forms grants keep the bound exactly,
+ * arrivals keep it within the server's tolerance, and no call fails. The tolerance is stated before the run: the short form's is that of a busy
+ * machine, and a limiter that granted half as much again would still exceed it. How much of the limit is used is asserted in the long form only.
  */
 @ExtendWith(RedisExtension.class)
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
@@ -35,12 +35,12 @@ class SharedLimitTest {
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
     private static final int PROCESSES = FULL ? 3 : 2;
     private static final int UNLIMITED_PROCESSES = FULL ? 3 : 1;
-    private static final Duration DURATION = Duration.ofSeconds(FULL ? 60 : 3);
+    private static final Duration DURATION = Duration.ofSeconds(FULL ? 60 : 5);
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final int PER_SECOND = FULL ? 200 : 50;
 
     private static final Settings FRAGILE = Settings.of(PER_SECOND, Overload.FAILS)
-            .withTolerance(Duration.ofMillis(500))
+            .withTolerance(Duration.ofMillis(FULL ? 500 : 2_000))
             .withLatency(Duration.ofMillis(20));
 
     /** What the tests of this class leave for the chart. */
@@ -91,13 +91,12 @@ class SharedLimitTest {
             }
             assertThat(run.hung()).isZero();
             assertEachArrivalWasGranted(run);
-            long jitter = run.jitterNanos();
             System.out.printf(
                     "%n%d processes, %s, %d per second: J = %s, of it from grant to arrival at most %s; %.2f%% of the slots used%n",
                     PROCESSES,
                     DURATION,
                     PER_SECOND,
-                    Run.millis(jitter),
+                    Run.millis(run.jitterNanos()),
                     Run.millis(run.largestWayNanos()),
                     100 * run.utilisation(plan.policy()));
             printHead();
@@ -106,12 +105,10 @@ class SharedLimitTest {
             assertThat(Sweep.used(plan.policy(), run.slots()))
                     .as("closest grants")
                     .isLessThanOrEqualTo(1);
-            assertThat(run.firstTooSoon(plan.policy(), jitter))
-                    .as("arrival too soon")
+            assertThat(run.firstTooSoon(plan.policy(), FRAGILE.tolerance().toNanos()))
+                    .as("arrival too soon, J = %s", Run.millis(run.jitterNanos()))
                     .isNegative();
-            if (FULL || jitter + Run.MICRO <= FRAGILE.tolerance().toNanos()) {
-                assertThat(run.failures()).as("failed calls").isZero();
-            }
+            assertThat(run.failures()).as("failed calls").isZero();
             if (FULL) {
                 assertThat(run.utilisation(plan.policy())).as("slots used").isGreaterThanOrEqualTo(0.97);
             }
@@ -140,7 +137,7 @@ class SharedLimitTest {
             try (Processes processes = Processes.start(
                     UNLIMITED_PROCESSES, plan(redis, server, false, FULL ? DURATION : PATIENCE), server, redis)) {
                 if (!FULL) {
-                    Eventually.until("the server is overrun", () -> server.failed() > PER_SECOND);
+                    Await.until("the server is overrun", () -> server.failed() > PER_SECOND);
                     processes.stop();
                 }
                 run = processes.await();

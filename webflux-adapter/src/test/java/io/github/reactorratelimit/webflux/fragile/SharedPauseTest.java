@@ -3,14 +3,14 @@ package io.github.reactorratelimit.webflux.fragile;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.redis.harness.Sweep;
-import io.github.reactorratelimit.redis.server.RedisExtension;
-import io.github.reactorratelimit.redis.server.Standalone;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
+import io.github.reactorratelimit.testing.redis.Standalone;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Arrival;
 import io.github.reactorratelimit.webflux.fragile.FragileServer.Settings;
 import io.github.reactorratelimit.webflux.fragile.Run.Made;
 import io.github.reactorratelimit.webflux.fragile.Run.Pause;
 import io.github.reactorratelimit.webflux.fragile.Run.Told;
-import io.github.reactorratelimit.webflux.testing.Eventually;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -26,9 +26,10 @@ import org.junit.jupiter.api.extension.ExtendWith;
 /**
  * One of several processes reads a 429 that asks for a pause: all of them are silent until its end, and leave one after the other
  * then. One caller of each process has little patience: it is told at once that its turn would come too late when its
- * process learns of the pause, and when it asks again. The longest time until then is the propagation delay. It is measured, since no
- * machine promises any; that nobody leaves between it and the end of the pause is asserted, and that nobody does who asks in the pause, whoever knew of
- * it.
+ * process learns of the pause, and when it asks again. The longest time until then is the propagation delay, which is printed and never
+ * part of an assertion, since no machine promises any. What is asserted holds on any machine: by the clock of Redis, no call of a process that
+ * knew of the pause, and no call that was asked for in it, is granted before its end; grants lie an interval apart; and by the clock of the
+ * server, no call arrives before it was granted.
  */
 @ExtendWith(RedisExtension.class)
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
@@ -51,11 +52,11 @@ class SharedPauseTest {
 
     private static Run run(ClientPlan plan, FragileServer server, Standalone redis) {
         try (Processes processes = Processes.start(PROCESSES, plan, server, redis)) {
-            Eventually.until("everybody waits", () -> server.arrived() > WAITERS);
+            Await.until("everybody waits", () -> server.arrived() > WAITERS);
             server.answerNext(429, Long.toString(PAUSE.toSeconds()));
-            Eventually.until("there is a 429", () -> server.failed() == 1);
+            Await.until("there is a 429", () -> server.failed() == 1);
             int before = server.arrived();
-            Eventually.until("they call again", () -> server.arrived() > before + WAITERS);
+            Await.until("they call again", () -> server.arrived() > before + WAITERS);
             processes.stop();
             return processes.await();
         }
@@ -101,8 +102,7 @@ class SharedPauseTest {
                 .mapToLong(first -> first.nanos() - pause.readNanos())
                 .max()
                 .orElse(PAUSE.toNanos());
-        long jitter = run.jitterNanos();
-        print(run, pause, delayNanos, jitter);
+        print(run, pause, delayNanos);
         long endMicros = pause.beforeMicros() + TimeUnit.NANOSECONDS.toMicros(PAUSE.toNanos());
         assertThat(run.calls)
                 .as("asked in the pause and left before its end")
@@ -113,14 +113,9 @@ class SharedPauseTest {
                 .filteredOn(call -> knew(told.get(call.process()), call) && call.slotMicros() < endMicros)
                 .isEmpty();
         assertThat(Sweep.used(plan.policy(), run.slots())).as("closest grants").isLessThanOrEqualTo(1);
-        assertThat(run.firstTooSoon(plan.policy(), jitter))
-                .as("arrival too soon")
-                .isNegative();
+        assertThat(run.arrivedBeforeTheirSlots(pause)).as("arrived too soon").isEmpty();
         if (FULL) {
             assertThat(told).as("processes that learned of the pause").hasSize(PROCESSES);
-            assertThat(arrivedIn(run, pause, delayNanos + jitter))
-                    .as("arrived in the pause")
-                    .isEmpty();
         }
     }
 
@@ -132,15 +127,15 @@ class SharedPauseTest {
         return told != null && call.slotMicros() >= told.toldMicros() && call.grantedNanos() > told.nanos();
     }
 
-    private static List<Arrival> arrivedIn(Run run, Pause pause, long afterNanos) {
+    private static List<Arrival> arrivedIn(Run run, Pause pause) {
         return run.arrivals.stream()
-                .filter(arrival -> arrival.nanos() - pause.readNanos() > afterNanos
+                .filter(arrival -> arrival.nanos() - pause.readNanos() > 0
                         && arrival.nanos() - pause.readNanos() < PAUSE.toNanos())
                 .toList();
     }
 
-    private static void print(Run run, Pause pause, long delayNanos, long jitter) {
-        List<Arrival> stragglers = arrivedIn(run, pause, 0);
+    private static void print(Run run, Pause pause, long delayNanos) {
+        List<Arrival> stragglers = arrivedIn(run, pause);
         long firstAfter = run.arrivals.stream()
                 .mapToLong(arrival -> arrival.nanos() - pause.readNanos())
                 .filter(nanos -> nanos >= PAUSE.toNanos())
@@ -159,6 +154,6 @@ class SharedPauseTest {
                         ? "-"
                         : Run.millis(stragglers.get(stragglers.size() - 1).nanos() - pause.readNanos()),
                 Run.millis(firstAfter),
-                Run.millis(jitter));
+                Run.millis(run.jitterNanos()));
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
+import io.github.reactorratelimit.testing.Seeds;
 import java.math.BigInteger;
 import java.net.InetAddress;
 import java.net.UnknownHostException;

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.webflux.key;
 import static io.github.reactorratelimit.webflux.key.ClientAddressTest.from;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.testing.Seeds;
 import java.io.IOException;
 import java.util.List;
 import java.util.Random;

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.webflux.key;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.github.reactorratelimit.testing.Seeds;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.Arrays;

@@ -1,10 +1,10 @@
 package io.github.reactorratelimit.webflux.testing;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import org.reactivestreams.Publisher;
@@ -38,11 +38,6 @@ public record BrokenLimiter(RateLimitPolicy policy, Mono<Decision> answer) imple
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
         return answer;
-    }
-
-    @Override
-    public boolean tryAcquireNow(String key, long permits) {
-        return false;
     }
 
     @Override

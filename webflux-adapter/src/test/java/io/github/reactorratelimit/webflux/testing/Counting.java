@@ -18,20 +18,21 @@ public final class Counting implements RateLimitRecorder {
     }
 
     @Override
-    public void waitStarted() {
-        waiting.incrementAndGet();
+    public void queueChanged(int change) {
+        waiting.addAndGet(change);
     }
 
     @Override
-    public void waitEnded(WaitOutcome outcome, long waitedNanos) {
-        waiting.decrementAndGet();
+    public void waited(WaitOutcome outcome, long waitedNanos) {
         if (outcome == WaitOutcome.CANCELLED) {
             cancelled.incrementAndGet();
         }
     }
 
     @Override
-    public void refunded(long permits) {
-        refunded.addAndGet(permits);
+    public void counted(Event event, long permits) {
+        if (event == Event.REFUNDED) {
+            refunded.addAndGet(permits);
+        }
     }
 }

@@ -17,7 +17,7 @@ public record RawResponse(int status, Map<String, List<String>> headers, String 
     /** The status if the server closed the connection without an answer. */
     public static final int NONE = 0;
 
-    static RawResponse to(int port, String requestLine, String body, String... headers) {
+    public static RawResponse to(int port, String requestLine, String body, String... headers) {
         StringBuilder request = new StringBuilder(requestLine).append("\r\nHost: localhost\r\nConnection: close\r\n");
         for (String header : headers) {
             request.append(header).append("\r\n");

@@ -220,7 +220,7 @@ class WebSocketLimitsTest {
                 .scheduler(time)
                 .recorder(new RateLimitRecorder() {
                     @Override
-                    public void waitStarted() {
+                    public void queueChanged(int change) {
                         waiting.countDown();
                     }
                 })

@@ -8,12 +8,14 @@ import org.jspecify.annotations.Nullable;
  * How things stand.
  *
  * @param atMicros when, since the page came
+ * @param limit permits per second that the instances share
  * @param redis {@code none} before it is asked for, then {@code up} or {@code down}
  * @param instances what became of what arrived at each
  * @param code the code for the settings, if they changed
  */
 record Frame(
         long atMicros,
+        long limit,
         String redis,
         List<Course> instances,
         @Nullable String code) {

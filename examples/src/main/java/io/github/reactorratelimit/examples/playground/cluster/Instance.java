@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.examples.playground.cluster;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.RateLimitRecorder.Degradation;
+import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.examples.playground.Counts;
 import io.github.reactorratelimit.examples.playground.Drive;

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.examples.playground.cluster;
 
-import io.github.reactorratelimit.embedded.RedisServer;
+import io.github.reactorratelimit.testing.redis.RedisServer;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
@@ -48,7 +48,7 @@ final class PageRedis {
             Started seen = started;
             if (seen == null) {
                 open(connecting);
-            } else {
+            } else if (!seen.server().isAlive()) {
                 seen.server().restart();
             }
         });
@@ -58,7 +58,7 @@ final class PageRedis {
     Mono<Void> kill() {
         return aside(() -> {
             Started seen = started;
-            if (seen != null) {
+            if (seen != null && seen.server().isAlive()) {
                 seen.server().kill();
             }
         });
@@ -93,7 +93,7 @@ final class PageRedis {
                 // Who starts Redis again wants to see what happens then, and not after some time.
                 .reconnectDelay(Delay.constant(RECONNECT_EVERY))
                 .build();
-        RedisClient client = RedisClient.create(resources, server.uri());
+        RedisClient client = RedisClient.create(resources, server.address());
         client.setOptions(ClientOptions.builder()
                 .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
                 .replayFilter(command -> true)

@@ -13,7 +13,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /** One page's instances, and the Redis through which they share a limit. Nothing runs before that is asked for. */
-final class Simulation implements Simulated {
+final class Simulation implements Simulated<Settings> {
 
     private static final Duration FROZEN = Duration.ofSeconds(2);
     /** A page that takes no frame for so long is given up, and its Redis with it. */
@@ -23,6 +23,7 @@ final class Simulation implements Simulated {
     private final List<Instance> instances;
     private final PageRedis redis = new PageRedis();
     private final AtomicReference<@Nullable String> newCode = new AtomicReference<>();
+    private volatile Settings settings;
 
     /** What a person may do to Redis. */
     enum Deed {
@@ -32,6 +33,7 @@ final class Simulation implements Simulated {
     }
 
     Simulation(Settings settings, Scheduler scheduler) {
+        this.settings = settings;
         this.scheduler = scheduler;
         this.instances = IntStream.range(0, Settings.INSTANCES)
                 .mapToObj(index -> new Instance(index, settings, scheduler))
@@ -52,6 +54,7 @@ final class Simulation implements Simulated {
         long atMicros = instances.get(0).drive().log().micros();
         return new Frame(
                 atMicros,
+                settings.policy().refill(),
                 redis.state(),
                 instances.stream().map(Instance::course).toList(),
                 newCode.getAndSet(null));
@@ -73,12 +76,15 @@ final class Simulation implements Simulated {
         IntStream.range(0, stores.size()).forEach(index -> instances.get(index).connect(stores.get(index)));
     }
 
-    void change(Settings changed) {
+    @Override
+    public void change(Settings changed) {
+        settings = changed;
         newCode.set(CodeSample.of(changed));
         instances.forEach(instance -> instance.change(changed));
     }
 
-    List<Frame.Totals> totals() {
+    @Override
+    public List<Frame.Totals> totals() {
         return instances.stream().map(Instance::totals).toList();
     }
 

@@ -15,7 +15,7 @@ import reactor.core.scheduler.Scheduler;
 
 /** The simulations of the cluster's tab, with one Redis each at most. */
 @Component("clusterSimulations")
-final class Simulations extends Running<Simulation> {
+final class Simulations extends Running<Settings, Simulation> {
 
     private final Scheduler scheduler;
 
@@ -26,7 +26,8 @@ final class Simulations extends Running<Simulation> {
     /** The first event of a stream. */
     record Hello(String simulation) {}
 
-    Flux<ServerSentEvent<Object>> start(Settings settings) {
+    @Override
+    public Flux<ServerSentEvent<Object>> start(Settings settings) {
         return start(() -> new Simulation(settings, scheduler), Hello::new);
     }
 

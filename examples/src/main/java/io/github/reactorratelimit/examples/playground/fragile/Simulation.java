@@ -2,6 +2,7 @@ package io.github.reactorratelimit.examples.playground.fragile;
 
 import io.github.reactorratelimit.examples.playground.Drive;
 import io.github.reactorratelimit.examples.playground.Fields;
+import io.github.reactorratelimit.examples.playground.HeadStart;
 import io.github.reactorratelimit.examples.playground.Simulated;
 import io.github.reactorratelimit.examples.playground.fragile.Frame.Side;
 import io.github.reactorratelimit.examples.playground.fragile.Frame.What;
@@ -18,8 +19,9 @@ import reactor.core.scheduler.Scheduler;
  * One page's calls, each made twice: to a server with nothing before it, and to its copy with a limiter. Commands and arrivals run one after the
  * other; answers come on any thread and go into the log.
  */
-final class Simulation implements Simulated {
+final class Simulation implements Simulated<Settings> {
 
+    private final HeadStart time;
     private final Drive drive;
     private final ShapedClient shaped;
     private final Copy without;
@@ -30,15 +32,22 @@ final class Simulation implements Simulated {
 
     Simulation(Settings settings, Scheduler scheduler, RandomGenerator random) {
         this.settings = settings;
-        this.drive = new Drive(scheduler, random, this::arrive);
-        this.shaped = new ShapedClient(settings.shaping(), scheduler);
-        this.without = new Copy(Side.WITHOUT, Client::plain, settings, scheduler, drive.log());
-        this.with = new Copy(Side.WITH, shaped, settings, scheduler, drive.log());
+        this.time = new HeadStart(scheduler);
+        this.drive = new Drive(time, random, this::arrive);
+        this.shaped = new ShapedClient(settings.shaping(), time);
+        this.without = new Copy(Side.WITHOUT, Client::plain, settings, time, drive.log());
+        this.with = new Copy(Side.WITH, shaped, settings, time, drive.log());
         this.newCode.set(CodeSample.of(settings));
     }
 
     @Override
+    public List<Frame> history() {
+        return drive.history(time, settings.traffic(), () -> Mono.fromSupplier(this::frame));
+    }
+
+    @Override
     public Flux<Frame> frames() {
+        time.end();
         return drive.frames(settings.traffic(), () -> Mono.fromSupplier(this::frame));
     }
 
@@ -54,7 +63,8 @@ final class Simulation implements Simulated {
                 newCode.getAndSet(null));
     }
 
-    void change(Settings changed) {
+    @Override
+    public void change(Settings changed) {
         drive.command(() -> {
             settings = changed;
             newCode.set(CodeSample.of(changed));
@@ -76,7 +86,8 @@ final class Simulation implements Simulated {
         });
     }
 
-    List<Frame.Totals> totals() {
+    @Override
+    public List<Frame.Totals> totals() {
         return List.of(
                 new Frame.Totals(Fields.textOf(Side.WITHOUT), without.server().counted(), 0),
                 new Frame.Totals(Fields.textOf(Side.WITH), with.server().counted(), shaped.denied()));

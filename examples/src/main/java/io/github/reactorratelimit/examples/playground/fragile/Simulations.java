@@ -9,7 +9,7 @@ import reactor.core.scheduler.Scheduler;
 
 /** The simulations of the second tab. */
 @Component("fragileSimulations")
-final class Simulations extends Running<Simulation> {
+final class Simulations extends Running<Settings, Simulation> {
 
     private final Scheduler scheduler;
 
@@ -20,7 +20,8 @@ final class Simulations extends Running<Simulation> {
     /** The first event of a stream. */
     record Hello(String simulation) {}
 
-    Flux<ServerSentEvent<Object>> start(Settings settings) {
+    @Override
+    public Flux<ServerSentEvent<Object>> start(Settings settings) {
         return start(() -> new Simulation(settings, scheduler, RandomGenerator.of("L64X128MixRandom")), Hello::new);
     }
 }

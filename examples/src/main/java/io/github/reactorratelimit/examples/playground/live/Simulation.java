@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.examples.playground.live;
 
 import io.github.reactorratelimit.examples.playground.Drive;
+import io.github.reactorratelimit.examples.playground.HeadStart;
 import io.github.reactorratelimit.examples.playground.Simulated;
 import io.github.reactorratelimit.examples.playground.live.Frame.What;
 import java.time.Duration;
@@ -17,8 +18,9 @@ import reactor.core.scheduler.Scheduler;
  * One page's traffic, sent to a limiter of every kind. Commands and arrivals run one after the other; what limiters answer comes on any
  * thread and goes into the log.
  */
-final class Simulation implements Simulated {
+final class Simulation implements Simulated<Settings> {
 
+    private final HeadStart time;
     private final Drive drive;
     private final List<Lane> lanes;
     private final AtomicReference<@Nullable String> newCode = new AtomicReference<>();
@@ -27,16 +29,23 @@ final class Simulation implements Simulated {
 
     Simulation(Settings settings, Scheduler scheduler, RandomGenerator random) {
         this.settings = settings;
-        this.drive = new Drive(scheduler, random, this::arrive);
+        this.time = new HeadStart(scheduler);
+        this.drive = new Drive(time, random, this::arrive);
         List<Kind> kinds = List.of(Kind.values());
         this.lanes = IntStream.range(0, kinds.size())
-                .mapToObj(index -> new Lane(index, kinds.get(index), settings, scheduler, drive.log()))
+                .mapToObj(index -> new Lane(index, kinds.get(index), settings, time, drive.log()))
                 .toList();
         this.newCode.set(CodeSample.of(settings));
     }
 
     @Override
+    public List<Frame> history() {
+        return drive.history(time, settings.traffic(), this::frame);
+    }
+
+    @Override
     public Flux<Frame> frames() {
+        time.end();
         return drive.frames(settings.traffic(), this::frame);
     }
 
@@ -47,7 +56,8 @@ final class Simulation implements Simulated {
         });
     }
 
-    void change(Settings changed) {
+    @Override
+    public void change(Settings changed) {
         drive.command(() -> {
             settings = changed;
             newCode.set(CodeSample.of(changed));
@@ -68,7 +78,8 @@ final class Simulation implements Simulated {
         drive.command(() -> lanes.forEach(lane -> lane.pause(duration).subscribe()));
     }
 
-    List<Frame.Totals> totals() {
+    @Override
+    public List<Frame.Totals> totals() {
         return lanes.stream().map(Lane::totals).toList();
     }
 

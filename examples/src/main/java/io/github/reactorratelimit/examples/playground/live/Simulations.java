@@ -12,7 +12,7 @@ import reactor.core.scheduler.Scheduler;
 
 /** The simulations of the first tab. */
 @Component
-final class Simulations extends Running<Simulation> {
+final class Simulations extends Running<Settings, Simulation> {
 
     private final Scheduler scheduler;
 
@@ -23,7 +23,8 @@ final class Simulations extends Running<Simulation> {
     /** The first event of a stream. */
     record Hello(String simulation, List<String> policies) {}
 
-    Flux<ServerSentEvent<Object>> start(Settings settings) {
+    @Override
+    public Flux<ServerSentEvent<Object>> start(Settings settings) {
         List<String> policies = Arrays.stream(Kind.values()).map(Fields::textOf).toList();
         return start(
                 () -> new Simulation(settings, scheduler, RandomGenerator.of("L64X128MixRandom")),

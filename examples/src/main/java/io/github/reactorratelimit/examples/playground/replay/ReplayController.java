@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.http.MediaType;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -34,8 +35,8 @@ final class ReplayController {
             @RequestBody(required = false) Flux<DataBuffer> log,
             @RequestParam(name = "policy", defaultValue = "") List<String> policies,
             @RequestParam(defaultValue = "host") String key,
-            @RequestParam(defaultValue = "0") String maxWaitMillis) {
-        Comparison comparison = comparison(policies, maxWait(maxWaitMillis));
+            @RequestParam(required = false) @Nullable String maxWaitMillis) {
+        Comparison comparison = comparison(policies, maxWaitMillis == null ? null : maxWait(maxWaitMillis));
         LogParser parser = new LogParser(key(key));
         return UploadedLog.read(log)
                 .publishOn(Schedulers.boundedElastic())
@@ -55,7 +56,7 @@ final class ReplayController {
         return report;
     }
 
-    private static Comparison comparison(List<String> policies, Duration maxWait) {
+    private static Comparison comparison(List<String> policies, @Nullable Duration maxWait) {
         if (policies.isEmpty() || policies.size() > MOST_POLICIES) {
             throw new BadFieldException("policy", "must be given 1 to " + MOST_POLICIES + " times");
         }

@@ -2,9 +2,9 @@ package io.github.reactorratelimit.examples.playground.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.examples.browser.Eventually;
 import io.github.reactorratelimit.examples.playground.Api;
 import io.github.reactorratelimit.examples.playground.Playground;
+import io.github.reactorratelimit.testing.Await;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -136,7 +136,7 @@ class ClusterApiTest {
     void whereThereIsNoRedisToStartTheAnswerSaysSo() {
         List<String> names = new CopyOnWriteArrayList<>();
         Disposable page = openPage(names);
-        Eventually.until("the page is greeted", () -> !names.isEmpty());
+        Await.until("the page is greeted", () -> !names.isEmpty());
         System.setProperty("redis.server", "/nowhere/redis-server");
         try {
             ResponseEntity<String> answer =
@@ -157,7 +157,7 @@ class ClusterApiTest {
         for (int i = 0; i < MOST; i++) {
             pages.add(openPage(names));
         }
-        Eventually.until("all are greeted", () -> names.size() == MOST);
+        Await.until("all are greeted", () -> names.size() == MOST);
         assertThat(RedisProcesses.running()).isEmpty();
 
         for (String name : names) {
@@ -172,7 +172,6 @@ class ClusterApiTest {
 
         pages.forEach(Disposable::dispose);
         RedisProcesses.awaitNone();
-        Eventually.until(
-                "all have ended", () -> playground.bean(Simulations.class).size() == 0);
+        Await.until("all have ended", () -> playground.bean(Simulations.class).size() == 0);
     }
 }

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.examples.playground.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.examples.browser.Chromium;
-import io.github.reactorratelimit.examples.browser.Eventually;
 import io.github.reactorratelimit.examples.browser.Page;
 import io.github.reactorratelimit.examples.playground.Playground;
+import io.github.reactorratelimit.testing.Await;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -55,7 +55,7 @@ class ClusterPageTest {
     void closePage() {
         List<String> complaints = page.complaints();
         page.close();
-        Eventually.until(
+        Await.until(
                 "the simulation ends with its page",
                 () -> playground.bean(Simulations.class).size() == 0);
         RedisProcesses.awaitNone();
@@ -150,7 +150,7 @@ class ClusterPageTest {
         startRedis();
         page.until("some seconds of it", "cluster.samples().at(-1).at - cluster.samples()[0].at > 4000");
         JsonNode[] sums = new JsonNode[1];
-        Eventually.until("all is drawn", () -> {
+        Await.until("all is drawn", () -> {
             sums[0] = page.evaluate("""
                     (() => {
                       if (!cluster.isDrawn()) return null;
@@ -236,6 +236,39 @@ class ClusterPageTest {
 
         untilSentence("Redis does not answer");
         untilSentence("Redis rules");
+    }
+
+    @Test
+    void theLimitOfThePastStaysAsItWas() {
+        page.until("some frames", "cluster.now() > 500");
+        page.set("sharedRate", 55);
+        heard();
+        page.until("the new limit is drawn", THROUGH + "[0].data.at(-1).y === 55");
+
+        assertThat(page.evaluate(THROUGH + "[0].data[0].y").asInt()).isEqualTo(20);
+    }
+
+    @Test
+    void aFrozenPictureStandsStill() {
+        page.until("some frames", "cluster.now() > 500 && cluster.isDrawn()");
+        page.click("#cluster-hold");
+        String picture = "JSON.stringify(" + THROUGH + ".map(({ data }) => data))"
+                + " + document.getElementById('cluster-sentence').textContent"
+                + " + document.getElementById('cluster-figures').textContent"
+                + " + document.getElementById('cluster-code').textContent";
+        String still = page.evaluate(picture).asString();
+
+        page.set("sharedRate", 55);
+        startRedis();
+        assertThat(page.evaluate(picture).asString()).isEqualTo(still);
+        assertThat(page.evaluate("document.getElementById('cluster-kill').ariaDisabled")
+                        .asString())
+                .isEqualTo("false");
+
+        page.click("#cluster-hold");
+        untilSentence("the limit is 55 a second");
+        assertThat(page.text("#cluster-code")).contains("TokenBucket.perSecond(55)");
+        page.until("the counts are shown", "document.querySelector('#cluster-figures td').textContent !== '0'");
     }
 
     @Test

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.examples.playground.cluster;
 
-import io.github.reactorratelimit.examples.browser.Eventually;
+import io.github.reactorratelimit.testing.Await;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -18,6 +18,6 @@ final class RedisProcesses {
     }
 
     static void awaitNone() {
-        Eventually.until("no server is left", () -> running().isEmpty());
+        Await.until("no server is left", () -> running().isEmpty());
     }
 }

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.examples.browser.Eventually;
 import io.github.reactorratelimit.examples.playground.Fields;
 import io.github.reactorratelimit.examples.playground.cluster.Frame.Course;
 import io.github.reactorratelimit.examples.playground.cluster.Settings.Asking;
 import io.github.reactorratelimit.examples.playground.cluster.Settings.Failure;
 import io.github.reactorratelimit.examples.playground.cluster.Simulation.Deed;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -64,7 +64,7 @@ class SimulationTest {
     /** The first frame from now on of which this holds. */
     private Frame until(String what, Predicate<Frame> condition) {
         int[] from = {frames.size()};
-        Eventually.until(what, () -> {
+        Await.until(what, () -> {
             while (from[0] < frames.size() && !condition.test(frames.get(from[0]))) {
                 from[0]++;
             }

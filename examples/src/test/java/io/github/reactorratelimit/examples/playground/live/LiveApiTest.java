@@ -2,9 +2,9 @@ package io.github.reactorratelimit.examples.playground.live;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.examples.browser.Eventually;
 import io.github.reactorratelimit.examples.playground.Api;
 import io.github.reactorratelimit.examples.playground.Playground;
+import io.github.reactorratelimit.testing.Await;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -135,7 +135,6 @@ class LiveApiTest {
         assertThat(api.post("/api/live", settings()).getStatusCode().value()).isEqualTo(429);
 
         pages.forEach(Disposable::dispose);
-        Eventually.until(
-                "all have ended", () -> playground.bean(Simulations.class).size() == 0);
+        Await.until("all have ended", () -> playground.bean(Simulations.class).size() == 0);
     }
 }

@@ -6,10 +6,12 @@ import io.github.reactorratelimit.examples.playground.Traffic;
 import io.github.reactorratelimit.examples.playground.live.Frame.What;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -57,6 +59,40 @@ class SimulationTest {
             assertThat(totals.denied()).isEqualTo(count(lane, What.DENIED));
         }
         simulation.close();
+    }
+
+    /** The same seed, in one go and with a head start: the same requests come, and leave at the same times. */
+    @Test
+    void aHistoryIsWhatItsSecondsWouldHaveBeen() {
+        Map<String, Object> settings = LiveApiTest.settings();
+        settings.putAll(Map.of("mode", "delay", "traffic", "poisson", "trafficRate", 40));
+        long seed = System.nanoTime();
+        RandomGeneratorFactory<RandomGenerator> random = RandomGeneratorFactory.of("L64X128MixRandom");
+        List<Frame> inOneGo = new ArrayList<>();
+        Simulation slow = new Simulation(Settings.of(settings), time, random.create(seed));
+        slow.frames().subscribe(inOneGo::add);
+        time.advanceTimeBy(Duration.ofSeconds(15));
+        slow.close();
+
+        Simulation ahead = new Simulation(Settings.of(settings), time, random.create(seed));
+        frames.addAll(ahead.history());
+        assertThat(frames).hasSize(100);
+        assertThat(frames.get(99).atMicros()).isEqualTo(10_000_000);
+        ahead.frames().subscribe(frames::add);
+        time.advanceTimeBy(Duration.ofSeconds(5));
+        ahead.close();
+
+        assertThat(events(frames)).as("seed %d", seed).hasSizeGreaterThan(1_000).isEqualTo(events(inOneGo));
+    }
+
+    /** But for those of windows, which begin at whole seconds of the clock. */
+    private static List<String> events(List<Frame> frames) {
+        return frames.stream()
+                .flatMap(frame -> frame.events().stream())
+                .filter(event -> event[0] < Kind.FIXED_WINDOW.ordinal())
+                .map(Arrays::toString)
+                .sorted()
+                .toList();
     }
 
     @Test

@@ -115,6 +115,26 @@ class ReplayPageTest {
     }
 
     @Test
+    void anErrorTakesTheResultsBeforeItAway() {
+        page.click("#sample");
+        untilReplayed();
+        page.until("the result is shown", "!document.getElementById('replay-result').hidden");
+
+        page.set("log", "hello");
+        page.click("#run-replay");
+        page.until("a problem is told", "!document.getElementById('replay-problem').hidden");
+        assertThat(page.evaluate("document.getElementById('replay-result').hidden")
+                        .asBoolean())
+                .isTrue();
+
+        page.click("#sample");
+        page.until("the result is shown again", "!document.getElementById('replay-result').hidden");
+        assertThat(page.evaluate("document.getElementById('replay-problem').hidden")
+                        .asBoolean())
+                .isTrue();
+    }
+
+    @Test
     void aFileThatIsTooLargeIsRefusedBeforeItIsSent() {
         page.evaluate("""
                 (() => {

@@ -1,0 +1,137 @@
+package io.github.reactorratelimit.algorithm;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+
+/**
+ * The steps of {@link DeficitAlgorithm} over one long: the time at which nothing is owed any more (the
+ * TAT), in parts since the clock's origin. Times are compared by difference, so they may wrap: a state that
+ * was left alone for 2^63 parts, 4.5 years at the finest fraction, seems to lie ahead. It is told by how far:
+ * more than can be owed. So such a state {@linkplain #isExpired expires}, and the next debit replaces it. What is left
+ * is a key that is left alone for nearly a multiple of 2^64 parts, 9 years at the finest fraction: it may be denied for
+ * the time that {@link #mostAhead} parts take, 26 days or eight times as long as it takes to fill. At a whole number of
+ * ticks per permit times do not wrap in the 292 years of a clock.
+ *
+ * <p>The state of a key that was never seen is told apart and holds at any time.
+ */
+final class PackedDeficitAlgorithm implements LongAlgorithm {
+
+    private static final long NEVER = LAST_RESERVED + 1;
+
+    /** What is owed at most, in parts, unless the capacity is larger: debts, and by clock readings of threads held up since. */
+    private static final long LEAST_AHEAD = 1L << 57;
+
+    /** Times the capacity: it, a debt as large, and as much again for clock readings. */
+    private static final long TIMES_CAPACITY = 8;
+
+    private final RateLimitPolicy policy;
+    private final RateArithmetic arithmetic;
+    private final Deficit start;
+    private final long fresh;
+
+    /** States further ahead than this lie so far back that their times have wrapped. */
+    private final long mostAhead;
+
+    PackedDeficitAlgorithm(RateLimitPolicy policy, RateArithmetic arithmetic, Deficit start) {
+        this.policy = policy;
+        this.arithmetic = arithmetic;
+        this.start = start;
+        this.fresh = start.parts() == 0 ? NEVER : pack(start.at(), start.parts());
+        this.mostAhead = arithmetic.partsPerTick == 1
+                ? Long.MAX_VALUE
+                : Math.max(LEAST_AHEAD, TIMES_CAPACITY * arithmetic.mostParts);
+    }
+
+    /** Whether what is owed can be told from times that have wrapped. */
+    static boolean fits(RateArithmetic arithmetic) {
+        return arithmetic.partsPerTick == 1
+                || (arithmetic.partsPerTick <= RateArithmetic.MAX_PACKED_PARTS_PER_TICK
+                        && arithmetic.mostParts < (1L << 62) / TIMES_CAPACITY);
+    }
+
+    @Override
+    public RateLimitPolicy policy() {
+        return policy;
+    }
+
+    @Override
+    public long limit() {
+        return arithmetic.capacity;
+    }
+
+    @Override
+    public long fresh() {
+        return fresh;
+    }
+
+    @Override
+    public long waitTicks(long state, long now, long permits) {
+        return arithmetic.waitTicks(deficit(state, now), permits);
+    }
+
+    @Override
+    public long debit(long state, long now, long permits) {
+        return pack(now, deficit(state, now) + arithmetic.costParts(permits));
+    }
+
+    @Override
+    public long take(long state, long now, long permits) {
+        long deficit = deficit(state, now);
+        return arithmetic.excessParts(deficit, permits) > 0
+                ? RESERVED
+                : pack(now, deficit + arithmetic.costParts(permits));
+    }
+
+    @Override
+    public long chargeable(long state, long now, long maxDebt) {
+        return arithmetic.chargeable(deficit(state, now), maxDebt, mostAhead / 2);
+    }
+
+    @Override
+    public boolean isAdditive(long most) {
+        return arithmetic.isAdditive(most);
+    }
+
+    @Override
+    public long remaining(long state, long now) {
+        return arithmetic.remaining(deficit(state, now));
+    }
+
+    @Override
+    public long resetTicks(long state, long now) {
+        return arithmetic.ticks(deficit(state, now));
+    }
+
+    @Override
+    public long refund(long state, long now, long debitedAt, long permits) {
+        long back = arithmetic.refundParts(now, debitedAt, permits);
+        return back == 0 ? state : pack(now, Math.max(0, deficit(state, now) - back));
+    }
+
+    /** What is overdrawn cannot be told from a time that lies ahead: where the clock may go backward debts are cut off. */
+    @Override
+    public long rebase(long state, long now) {
+        return state != fresh && ahead(state, now) > arithmetic.mostParts ? pack(now, arithmetic.mostParts) : state;
+    }
+
+    private long deficit(long state, long now) {
+        if (state == fresh) {
+            return arithmetic.deficitParts(start.at(), start.parts(), now);
+        }
+        long ahead = ahead(state, now);
+        return ahead > mostAhead ? 0 : Math.max(0, ahead);
+    }
+
+    @Override
+    public boolean isExpired(long state, long now) {
+        return state != fresh && ahead(state, now) > mostAhead;
+    }
+
+    private long ahead(long state, long now) {
+        return state - now * arithmetic.partsPerTick;
+    }
+
+    /** The marks are no times: what falls on them is moved some parts to the strict side. */
+    private long pack(long now, long parts) {
+        return Math.max(now * arithmetic.partsPerTick + parts, NEVER + 1);
+    }
+}

@@ -1,0 +1,40 @@
+package io.github.reactorratelimit.algorithm;
+
+import java.time.Duration;
+
+/**
+ * The leaky bucket as a queue: a request leaves when all that left before it has drained, however many
+ * permits it asks for, and the next slot is that many intervals later. It leaves in the tick in which its
+ * slot lies, so that fractions of a tick are not lost from slot to slot; slots, and any half-open window
+ * of whole ticks, hold the rate exactly.
+ *
+ * <p>Who stands in line, and how long the line may get, is up to the waiting line; strict spacing differs
+ * only in the time it passes: that of the actual emission instead of the slot. Twin of leaky_bucket.lua:
+ * change both, or neither.
+ */
+final class QueueArithmetic extends RateArithmetic {
+
+    private QueueArithmetic(Fraction interval, long capacity) {
+        super(interval, capacity, interval.partsPerTick() - 1);
+    }
+
+    static QueueArithmetic of(long permits, Duration period, long queueCapacity, Tick tick) {
+        return new QueueArithmetic(Fraction.of(permits, period, "queueCapacity", queueCapacity, tick), queueCapacity);
+    }
+
+    @Override
+    long excessParts(long deficitParts, long permits) {
+        return deficitParts - (partsPerTick - 1);
+    }
+
+    /** A request leaves in the tick of its slot, so that nothing is lost. */
+    @Override
+    boolean isAdditive(long most) {
+        return true;
+    }
+
+    @Override
+    long remaining(long deficitParts) {
+        return deficitParts < partsPerTick ? capacity : 0;
+    }
+}

@@ -1,0 +1,90 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.algorithm.Algorithms;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the tables of one limiter, and keeps those of overrides. */
+final class PolicyTables {
+
+    /** Makes a table. */
+    interface Maker {
+
+        /**
+         * An empty table.
+         *
+         * @param carried what its keys start with; null if they start fresh
+         */
+        KeyTable make(RateLimitPolicy policy, Algorithms.Clock clock, @Nullable CarriedSpend carried);
+    }
+
+    /**
+     * What a store says of its tables.
+     *
+     * @param maxPolicies policies of one limiter, each with a table
+     * @param advice for a limiter that has more
+     */
+    record Kind(int maxPolicies, String advice, Maker maker) {}
+
+    private final Object owner;
+    private final String limiter;
+    private final LocalClock clock;
+    private final Kind kind;
+    private final Map<RateLimitPolicy, PolicyVersion> overrides = new ConcurrentHashMap<>();
+
+    /** @param owner the state that the versions belong to */
+    PolicyTables(Object owner, String limiter, LocalClock clock, Kind kind) {
+        this.owner = owner;
+        this.limiter = limiter;
+        this.clock = clock;
+        this.kind = kind;
+    }
+
+    PolicyVersion first(RateLimitPolicy policy) {
+        return make(policy, null);
+    }
+
+    private PolicyVersion make(RateLimitPolicy policy, @Nullable CarriedSpend carried) {
+        return new PolicyVersion(owner, policy, kind.maker.make(policy, clock.forAlgorithms(), carried));
+    }
+
+    /** The version of an override, the same each time. */
+    PolicyVersion override(RateLimitPolicy policy) {
+        PolicyVersion known = overrides.get(policy);
+        if (known != null) {
+            return known;
+        }
+        if (overrides.size() >= kind.maxPolicies - 1) {
+            throw new IllegalStateException("limiter '" + limiter + "' has more than " + kind.maxPolicies
+                    + " different policies; " + kind.advice);
+        }
+        return overrides.computeIfAbsent(policy, this::first);
+    }
+
+    boolean isOverride(PolicyVersion version) {
+        return overrides.get(version.policy) == version;
+    }
+
+    /**
+     * The version after a change for all keys; the same if the policy is the same. A key that has not reached the table
+     * of {@code before} from the one before that counts as fully spent.
+     */
+    PolicyVersion next(PolicyVersion before, RateLimitPolicy to) {
+        if (to.equals(before.policy)) {
+            return before;
+        }
+        if (!before.table.mayBeReplaced()) {
+            throw new UnsupportedOperationException("this store cannot change a policy while it is in use");
+        }
+        if (before.table.changeTo(to)) {
+            return new PolicyVersion(owner, to, before.table);
+        }
+        long now = clock.now();
+        CarriedSpend carried = new CarriedSpend(
+                before.table, to, now, Saturated.plus(now, Algorithms.traits(to).recovery()));
+        return make(to, carried);
+    }
+}

@@ -1,0 +1,26 @@
+package io.github.reactorratelimit.local;
+
+import io.github.reactorratelimit.RateLimitPolicy;
+
+/**
+ * A policy of a limiter and the table of the keys under it. It owns the debits made under it. Compared by identity: the
+ * same policy may come back as another version.
+ */
+final class PolicyVersion {
+
+    /** The state that it belongs to. */
+    final Object owner;
+
+    final RateLimitPolicy policy;
+    final KeyTable table;
+
+    /** The most permits of one request: a field, because asking the policy costs more where there are many kinds. */
+    final long capacity;
+
+    PolicyVersion(Object owner, RateLimitPolicy policy, KeyTable table) {
+        this.owner = owner;
+        this.policy = policy;
+        this.table = table;
+        this.capacity = policy.capacity();
+    }
+}

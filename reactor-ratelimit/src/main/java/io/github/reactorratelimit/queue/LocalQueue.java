@@ -1,0 +1,274 @@
+package io.github.reactorratelimit.queue;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Projection;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A queue in front of a state in this process.
+ *
+ * <p>Only the head requests permits. When the others will be granted is not reserved anywhere but follows from the state of
+ * the key, so no waiter has to be moved when another leaves. Where the queue ends is computed only for a newcomer with a
+ * deadline, or when a caller wants to know how long the wait would be, and kept as long as it is true.
+ */
+final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
+
+    private final int maxWaiters;
+    private volatile QueuedKey state;
+    private volatile boolean endWanted;
+    private volatile boolean permitsCameBack;
+    private volatile boolean rescheduleWanted;
+    private volatile boolean wasReset;
+
+    /** Where the queue ends; null while it is not known. Written by the drain loop, read by all. */
+    private volatile @Nullable Projection<?> tail;
+
+    /** The drain loop's, as are the fields below. An end that is too late since a waiter left: no waiter is granted later. */
+    private @Nullable Projection<?> latestTail;
+
+    /** No waiter is due earlier: the due time of the last grant, or the reset of the key. */
+    private long lastDueAt = Long.MIN_VALUE;
+
+    /** When permits last came back. What they make possible was not due before. */
+    private long refundedAt = Long.MIN_VALUE;
+
+    LocalQueue(QueueRuntime runtime, int maxWaiters, QueuedKey state) {
+        super(runtime, new WaiterList<>());
+        this.maxWaiters = maxWaiters;
+        this.state = state;
+    }
+
+    @Override
+    public long now() {
+        return state.now();
+    }
+
+    void reschedule(QueuedKey changed) {
+        state = changed;
+        reschedule();
+    }
+
+    /** The state of the key starts afresh: no permits came due before now. */
+    void reset(QueuedKey changed) {
+        wasReset = true;
+        reschedule(changed);
+    }
+
+    void reschedule() {
+        rescheduleWanted = true;
+        signal();
+    }
+
+    /** A waiter may be due, and all of them are granted earlier. */
+    void permitsCameBack() {
+        permitsCameBack = true;
+        signal();
+    }
+
+    @Override
+    protected void prepare(long now) {
+        if (permitsCameBack) {
+            permitsCameBack = false;
+            refundedAt = now;
+            forgetTail();
+        }
+    }
+
+    /** When permits would be granted behind all waiters; too early a time while the drain loop is at work. */
+    long preview(long notBefore, long permits) {
+        Projection<?> end = tail;
+        if (end == null) {
+            endWanted = true;
+            signal();
+            end = tail;
+        }
+        if (end != null) {
+            return end.preview(notBefore, permits);
+        }
+        long wait = state.waitNanos(notBefore, permits);
+        return wait == Algorithm.UNKNOWN ? wait : notBefore + Math.max(wait, 1);
+    }
+
+    @Override
+    protected void unlinked(Waiter<Decision> waiter) {
+        forgetTail();
+    }
+
+    /** The queue ends earlier than before. */
+    private void forgetTail() {
+        if (tail != null) {
+            latestTail = tail;
+            tail = null;
+        }
+    }
+
+    @Override
+    protected void admit(Waiter<Decision> newcomer, long now) {
+        if (isRefused(newcomer)) {
+            return;
+        }
+        if (state.policy().needsRelease()) {
+            // No time is known for it: another request may still take what is free now.
+            watch(newcomer);
+        }
+        long notBefore = Math.max(now, state.pausedUntil());
+        if (waiters.size() > maxWaiters || waiters.permits() > state.policy().queueCapacity()) {
+            Projection<?> end = endBefore(newcomer, now);
+            deny(newcomer, now, end.preview(notBefore, newcomer.permits()));
+            tail = end;
+        } else if (tail != null || (newcomer.hasDeadline() && !isSurelyInTime(newcomer, notBefore))) {
+            tail = placed(newcomer, endBefore(newcomer, now), now, notBefore);
+        } else if (latestTail != null) {
+            latestTail = latestTail.place(notBefore, newcomer.permits());
+        }
+    }
+
+    /** Whether it is granted in time even if none of those that left had left. */
+    private boolean isSurelyInTime(Waiter<Decision> newcomer, long notBefore) {
+        return latestTail != null && latestTail.preview(notBefore, newcomer.permits()) <= newcomer.notAfter();
+    }
+
+    /** The end with this waiter; without it if it can never be granted, or not in time. */
+    private Projection<?> placed(Waiter<Decision> waiter, Projection<?> end, long now, long notBefore) {
+        if (isRefused(waiter)) {
+            return end;
+        }
+        long at = end.preview(notBefore, waiter.permits());
+        if (at == Algorithm.UNKNOWN) {
+            watch(waiter);
+        } else if (at > waiter.notAfter()) {
+            deny(waiter, now, at);
+            return end;
+        }
+        return end.place(notBefore, waiter.permits());
+    }
+
+    /** Fails a waiter that can never be granted: it came before the policy changed. */
+    private boolean isRefused(Waiter<Decision> waiter) {
+        long capacity = state.policy().capacity();
+        boolean refused = waiter.permits() > capacity;
+        if (refused) {
+            answer(waiter, new PermitsExceedCapacityException(waiter.permits(), capacity), WaitOutcome.DENIED);
+        }
+        return refused;
+    }
+
+    private void rescheduleAll(long now) {
+        long notBefore = Math.max(now, state.pausedUntil());
+        Projection<?> end = state.projection(now);
+        Waiter<Decision> waiter = waiters.first();
+        while (waiter != null) {
+            Waiter<Decision> following = waiters.after(waiter);
+            end = placed(waiter, end, now, notBefore);
+            waiter = following;
+        }
+        tail = end;
+        latestTail = null;
+    }
+
+    /** Where the queue ends without {@code newcomer}, which is its last waiter and not placed yet. */
+    private Projection<?> endBefore(Waiter<Decision> newcomer, long now) {
+        Projection<?> known = tail;
+        return known == null ? walk(newcomer, now) : known;
+    }
+
+    /** Places all waiters, at once if the policy allows that, else one after the other. */
+    private Projection<?> walk(@Nullable Waiter<Decision> newcomer, long now) {
+        long pausedUntil = state.pausedUntil();
+        Projection<?> end = state.projection(now);
+        Waiter<Decision> head = waiters.first();
+        if (head == null || head == newcomer) {
+            return end;
+        }
+        end = end.place(Math.max(head.arrivedAt, pausedUntil), head.permits());
+        long behind = waiters.permits() - head.permits() - (newcomer == null ? 0 : newcomer.permits());
+        Projection<?> all = end.placeAll(Math.max(now, pausedUntil), behind, waiters.mostPermits());
+        if (all != null) {
+            return all;
+        }
+        for (Waiter<Decision> waiter = waiters.after(head);
+                waiter != null && waiter != newcomer;
+                waiter = waiters.after(waiter)) {
+            end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
+        }
+        return end;
+    }
+
+    @Override
+    protected long serve(long now) {
+        if (rescheduleWanted) {
+            rescheduleWanted = false;
+            if (wasReset) {
+                wasReset = false;
+                lastDueAt = now;
+            }
+            rescheduleAll(now);
+        }
+        expire(now);
+        long dueAt = grantHeads(now);
+        if (waiters.size() == 0) {
+            tail = null;
+            latestTail = null;
+        } else if (endWanted && tail == null) {
+            tail = walk(null, now);
+        }
+        endWanted = false;
+        return dueAt;
+    }
+
+    /** Grants the heads that are due; the time at which the next is, {@link Algorithm#UNKNOWN} if that is not known. */
+    private long grantHeads(long now) {
+        QueuedKey key = state;
+        long pausedUntil = key.pausedUntil();
+        boolean madeUp = LateGrants.areMadeUp(key.policy());
+        for (Waiter<Decision> head = waiters.first(); head != null; head = waiters.first()) {
+            long from = Math.max(madeUp ? Math.max(head.arrivedAt, lastDueAt) : now, pausedUntil);
+            long wait = key.waitNanos(from, head.permits());
+            if (wait == Algorithm.UNKNOWN) {
+                return wait;
+            }
+            long dueAt = from + wait;
+            if (dueAt <= now) {
+                if (!grant(head, key, dueAt, now, madeUp)) {
+                    long again = key.waitNanos(now, head.permits());
+                    return again == Algorithm.UNKNOWN ? again : now + Math.max(1, again);
+                }
+            } else if (dueAt > head.notAfter()) {
+                deny(head, now, dueAt);
+            } else {
+                head.dueAt = dueAt;
+                return dueAt;
+            }
+        }
+        return Algorithm.UNKNOWN;
+    }
+
+    /** False if the head must stay: a request that came before the queue has debited the permits just now. */
+    private boolean grant(Waiter<Decision> head, QueuedKey key, long dueAt, long now, boolean madeUp) {
+        Decision decision = key.debit(LateGrants.debitTime(key, dueAt, now), head.permits());
+        if (!decision.allowed()) {
+            return false;
+        }
+        lastDueAt = dueAt;
+        if (head.dueAt != Waiter.NOT_DUE || madeUp) {
+            long possibleAt = Math.max(dueAt, refundedAt);
+            head.dueAt = head.dueAt == Waiter.NOT_DUE ? possibleAt : Math.min(head.dueAt, possibleAt);
+        }
+        Projection<?> end = tail;
+        if (answer(head, decision)) {
+            tail = end;
+        } else {
+            decision.debit().filter(Debit::claim).ifPresent(key::undo);
+        }
+        return true;
+    }
+
+    @Override
+    protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
+        answer(waiter, state.deny(now, waiter.permits(), grantedAt));
+    }
+}

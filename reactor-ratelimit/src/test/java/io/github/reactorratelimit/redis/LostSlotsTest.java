@@ -1,0 +1,192 @@
+package io.github.reactorratelimit.redis;
+
+import static java.time.Duration.ofMillis;
+import static java.time.Duration.ofSeconds;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Gcra;
+import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisServer;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Redis loses its state, or goes back to an older one, while an instance holds slots; then another instance comes with as
+ * many waiters. What both let through afterwards stays within the stated bound.
+ */
+@Tag("slow")
+class LostSlotsTest {
+
+    private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
+    private static final Duration PATIENCE = ofSeconds(30);
+    private static final Duration MEASURED = FULL ? ofSeconds(4) : ofMillis(2_500);
+    private static final String KEY = "k";
+    private static final int RATE = 100;
+    private static final int BURST = 10;
+    private static final int WAITERS = 600;
+
+    /** Of the waiters, those whose slots are in the older state. */
+    private static final int EARLY_WAITERS = 200;
+
+    /** How long an instance may use slots without a look at Redis. */
+    private static final Duration UNCHECKED = ofMillis(250);
+
+    private enum Fault {
+        KILL("kill -9, restart empty") {
+            @Override
+            void strike(RedisServer server) {
+                server.kill();
+                server.restart();
+            }
+        },
+        FLUSHALL("FLUSHALL") {
+            @Override
+            void strike(RedisServer server) {
+                server.ask(RedisCommands::flushall);
+            }
+        },
+        DEL("DEL of the key") {
+            @Override
+            void strike(RedisServer server) {
+                server.ask(redis -> redis.del(redis.keys("*{*" + KEY + "}*").toArray(String[]::new)));
+            }
+        },
+        OLDER("restart with an older state") {
+            @Override
+            void remember(RedisServer server) {
+                server.ask(RedisCommands::save);
+            }
+
+            @Override
+            void strike(RedisServer server) {
+                server.kill();
+                server.restart();
+            }
+        };
+
+        private final String title;
+
+        Fault(String title) {
+            this.title = title;
+        }
+
+        void remember(RedisServer server) {}
+
+        abstract void strike(RedisServer server);
+    }
+
+    private record Cell(RateLimitPolicy policy, Fault fault) {}
+
+    /** @param seconds the time from the fault on in which {@code left} have left */
+    private record Row(Cell cell, int left, double seconds) {
+
+        /** A lost state gives the burst once more. */
+        double bound() {
+            long burst = cell.policy instanceof LeakyBucket ? 1 : BURST;
+            return 2 * burst + RATE * (seconds + UNCHECKED.toMillis() / 1e3);
+        }
+
+        @Override
+        public String toString() {
+            return "%-12s %-27s %5d in %.2f s, bound %.0f"
+                    .formatted(cell.policy.getClass().getSimpleName(), cell.fault.title, left, seconds, bound());
+        }
+    }
+
+    private static List<Cell> cells() {
+        List<RateLimitPolicy> policies = List.of(
+                TokenBucket.perSecond(RATE).withBurst(BURST),
+                Gcra.perSecond(RATE).withBurst(BURST),
+                LeakyBucket.perSecond(RATE).withQueue(4 * WAITERS));
+        List<Cell> cells = new ArrayList<>();
+        policies.forEach(policy -> Arrays.stream(Fault.values()).forEach(fault -> cells.add(new Cell(policy, fault))));
+        return cells;
+    }
+
+    @Test
+    void slotsOfAStateThatWasLostAreNotUsed() {
+        List<Row> table = Flux.fromIterable(cells())
+                .flatMapSequential(
+                        cell -> Mono.fromCallable(() -> run(cell)).subscribeOn(Schedulers.boundedElastic()), 6)
+                .collectList()
+                .block(ofSeconds(300));
+
+        table.forEach(System.out::println);
+        assertThat(table)
+                .allSatisfy(
+                        row -> assertThat((double) row.left).as(row.toString()).isLessThanOrEqualTo(row.bound()));
+        assertThat(table)
+                .allSatisfy(
+                        row -> assertThat(row.left).as("some leave: %s", row).isPositive());
+    }
+
+    private static Row run(Cell cell) {
+        AtomicInteger left = new AtomicInteger();
+        try (RedisServer server = RedisServer.start()) {
+            RedisStore oneStore = store(server);
+            RedisStore otherStore = store(server);
+            RateLimiter one = limiter(oneStore, cell.policy);
+            RateLimiter other = limiter(otherStore, cell.policy);
+            wait(one, EARLY_WAITERS, left);
+            awaitSlots(one, EARLY_WAITERS, left);
+            cell.fault.remember(server);
+            wait(one, WAITERS - EARLY_WAITERS, left);
+            awaitSlots(one, WAITERS, left);
+
+            long beganNanos = System.nanoTime();
+            int before = left.get();
+            cell.fault.strike(server);
+            Await.until(
+                    "Redis answers again",
+                    PATIENCE,
+                    () -> !other.peek(KEY).block(PATIENCE).degraded());
+            wait(other, WAITERS, left);
+            Await.until("measured", PATIENCE, () -> System.nanoTime() - beganNanos > MEASURED.toNanos());
+            int after = left.get();
+            double seconds = (System.nanoTime() - beganNanos) / 1e9;
+
+            Flux.just(one, other).flatMap(RateLimiter::close).blockLast(PATIENCE);
+            Flux.just(oneStore, otherStore).flatMap(RedisStore::close).blockLast(PATIENCE);
+            return new Row(cell, after - before, seconds);
+        }
+    }
+
+    private static RedisStore store(RedisServer server) {
+        return RedisStore.connect("redis://127.0.0.1:" + server.port())
+                .block(PATIENCE)
+                .withoutSelfTest()
+                .withDeadline(ofSeconds(1));
+    }
+
+    private static RateLimiter limiter(RedisStore store, RateLimitPolicy policy) {
+        return RateLimiter.builder(policy).name("lost").store(store).build();
+    }
+
+    private static void wait(RateLimiter limiter, int count, AtomicInteger left) {
+        for (int i = 0; i < count; i++) {
+            limiter.acquire(KEY).filter(Decision::allowed).subscribe(allowed -> left.incrementAndGet(), closed -> {});
+        }
+    }
+
+    /** Until everybody has a slot: whoever comes now would leave behind all who have not left. */
+    private static void awaitSlots(RateLimiter limiter, int count, AtomicInteger left) {
+        Await.until("slots of all", PATIENCE, () -> {
+            Duration wait = limiter.peek(KEY).block(PATIENCE).retryAfter().orElse(Duration.ZERO);
+            return wait.toMillis() >= (count - left.get() - 2 * BURST) * 1_000L / RATE;
+        });
+    }
+}

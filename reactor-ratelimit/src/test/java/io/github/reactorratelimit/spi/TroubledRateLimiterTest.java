@@ -1,0 +1,17 @@
+package io.github.reactorratelimit.spi;
+
+import io.github.reactorratelimit.FullRateLimiterContract;
+import io.github.reactorratelimit.RateLimitStore;
+import io.github.reactorratelimit.testing.Seeds;
+
+/** The store keeps the contract on an engine that loses half of the races and answers late. */
+class TroubledRateLimiterTest extends FullRateLimiterContract {
+
+    private final CompareAndSwapEngine engine =
+            new TroubledEngine(new MemoryEngine(), Seeds.of("troubled engine"), 50, 30, 0);
+
+    @Override
+    protected RateLimitStore store() {
+        return CompareAndSwapStore.of(engine).withDeadline(PATIENCE);
+    }
+}

@@ -1,0 +1,210 @@
+package io.github.reactorratelimit.testing.redis;
+
+import io.github.reactorratelimit.testing.Await;
+import io.lettuce.core.Range;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.models.partitions.ClusterPartitionParser;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode.NodeFlag;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Three masters, a replica for each or none, that take a node for dead after 1.5 s of silence. A killed master must not come back
+ * before the failover: it is empty, and its replica would copy that.
+ */
+public final class Cluster implements Topology {
+
+    private static final int MASTERS = 3;
+    private static final Set<NodeFlag> DOUBTS =
+            Set.of(NodeFlag.NOFLAGS, NodeFlag.NOADDR, NodeFlag.HANDSHAKE, NodeFlag.EVENTUAL_FAIL, NodeFlag.FAIL);
+
+    private final List<RedisServer> servers = new ArrayList<>();
+    private final RedisClusterClient client;
+
+    private Cluster(int replicasEach, Duration nodeTimeout) {
+        for (int i = 0; i < MASTERS * (1 + replicasEach); i++) {
+            servers.add(RedisServer.start(
+                    "cluster-enabled yes",
+                    "cluster-node-timeout " + nodeTimeout.toMillis(),
+                    "cluster-replica-validity-factor 0"));
+        }
+        client = RedisClusterClient.create(Clients.RESOURCES, uris());
+        client.setOptions(ClusterClientOptions.builder()
+                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                        .adaptiveRefreshTriggersTimeout(Duration.ofMillis(100))
+                        .enablePeriodicRefresh(Duration.ofSeconds(1))
+                        .build())
+                .build());
+    }
+
+    /** A cluster that serves every slot, with every replica in sync; quick to replace a master that is silent. */
+    public static Cluster start() {
+        return start(1, Duration.ofMillis(1_500));
+    }
+
+    /** One that does not take a busy machine for a dead master. */
+    public static Cluster patient() {
+        return start(1, Duration.ofSeconds(30));
+    }
+
+    /** Three masters only, for what needs no failover. */
+    public static Cluster withoutReplicas() {
+        return start(0, Duration.ofSeconds(30));
+    }
+
+    private static Cluster start(int replicasEach, Duration nodeTimeout) {
+        Cluster cluster = new Cluster(replicasEach, nodeTimeout);
+        try {
+            cluster.form();
+            cluster.awaitHealthy();
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    /** The addresses of all nodes. */
+    public List<RedisURI> uris() {
+        return servers.stream().map(RedisServer::uri).toList();
+    }
+
+    /** A new connection that follows failovers and reads from masters only. */
+    public StatefulRedisClusterConnection<String, String> connect() {
+        return client.connect();
+    }
+
+    /** All nodes, dead ones included. */
+    public List<RedisServer> servers() {
+        return List.copyOf(servers);
+    }
+
+    /** The nodes that own slots. */
+    public List<RedisServer> masters() {
+        return nodesAsSeenBy(anyAlive()).stream()
+                .filter(node -> !node.hasNoSlots())
+                .map(this::server)
+                .toList();
+    }
+
+    /** The node that owns the key's slot. */
+    public RedisServer masterOf(String key) {
+        int slot = SlotHash.getSlot(key);
+        return nodesAsSeenBy(anyAlive()).stream()
+                .filter(node -> node.hasSlot(slot))
+                .findFirst()
+                .map(this::server)
+                .orElseThrow(() -> new IllegalStateException("nobody owns slot " + slot));
+    }
+
+    /** Waits until the others have given the slots of {@code old} to its replica and serve again; returns the replica. */
+    public RedisServer awaitFailoverFrom(RedisServer old, String keyOfOld) {
+        Await.until(
+                "another master than " + old + " for " + keyOfOld,
+                () -> masterOf(keyOfOld) != old
+                        && servers.stream().filter(server -> server != old).allMatch(Cluster::servesAllSlots));
+        return masterOf(keyOfOld);
+    }
+
+    /** Starts what is down and waits until every node sees a whole cluster and every replica is in sync. */
+    public void awaitHealthy() {
+        servers.stream().filter(server -> !server.isAlive()).forEach(RedisServer::restart);
+        Await.until("a whole cluster on every node", () -> servers.stream().allMatch(this::seesWholeCluster));
+        Await.until("replicas in sync", () -> {
+            List<RedisServer> masters = masters();
+            return servers.stream()
+                    .allMatch(server -> masters.contains(server)
+                            ? Replication.isMaster(server)
+                            : Replication.isReplicaInSync(server));
+        });
+    }
+
+    @Override
+    public List<RedisURI> dataServers() {
+        return servers.stream()
+                .filter(RedisServer::isAlive)
+                .map(RedisServer::uri)
+                .toList();
+    }
+
+    @Override
+    public void close() {
+        client.shutdown();
+        servers.forEach(RedisServer::close);
+    }
+
+    @SuppressWarnings("unchecked") // an array of one Range<Integer>
+    private void form() {
+        for (int i = 0; i < servers.size(); i++) {
+            int epoch = i + 1;
+            servers.get(i).ask(node -> node.clusterSetConfigEpoch(epoch));
+        }
+        for (int i = 0; i < MASTERS; i++) {
+            int first = i * SlotHash.SLOT_COUNT / MASTERS;
+            int last = (i + 1) * SlotHash.SLOT_COUNT / MASTERS - 1;
+            servers.get(i).ask(node -> node.clusterAddSlotsRange(Range.create(first, last)));
+        }
+        meet();
+        for (int i = MASTERS; i < servers.size(); i++) {
+            String masterId = servers.get(i - MASTERS).ask(RedisCommands::clusterMyId);
+            servers.get(i).ask(node -> node.clusterReplicate(masterId));
+        }
+    }
+
+    /** Introduces every node to every other: gossip alone would take seconds. */
+    private void meet() {
+        for (RedisServer server : servers) {
+            server.ask(node -> {
+                servers.stream()
+                        .filter(other -> other.port() < server.port())
+                        .forEach(other -> node.clusterMeet("127.0.0.1", other.port()));
+                return "OK";
+            });
+        }
+        Await.until("all nodes acquainted", () -> servers.stream().allMatch(this::trustsAllNodes));
+    }
+
+    private boolean seesWholeCluster(RedisServer server) {
+        long replicas = nodesAsSeenBy(server).stream()
+                .filter(node -> node.is(NodeFlag.REPLICA))
+                .count();
+        return servesAllSlots(server) && trustsAllNodes(server) && replicas == servers.size() - MASTERS;
+    }
+
+    private boolean trustsAllNodes(RedisServer server) {
+        List<RedisClusterNode> nodes = nodesAsSeenBy(server);
+        return nodes.size() == servers.size()
+                && nodes.stream().allMatch(node -> node.isConnected() && Collections.disjoint(node.getFlags(), DOUBTS));
+    }
+
+    private static boolean servesAllSlots(RedisServer server) {
+        List<String> info = server.ask(RedisCommands::clusterInfo).lines().toList();
+        return info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:" + SlotHash.SLOT_COUNT);
+    }
+
+    private static List<RedisClusterNode> nodesAsSeenBy(RedisServer server) {
+        String nodes = server.ask(RedisCommands::clusterNodes);
+        return ClusterPartitionParser.parse(nodes).getPartitions();
+    }
+
+    private RedisServer anyAlive() {
+        return servers.stream().filter(RedisServer::isAlive).findFirst().orElseThrow();
+    }
+
+    private RedisServer server(RedisClusterNode node) {
+        return servers.stream()
+                .filter(server -> server.port() == node.getUri().getPort())
+                .findFirst()
+                .orElseThrow();
+    }
+}
