@@ -1,25 +1,31 @@
 package io.github.reactorratelimit;
 
-import java.time.Duration;
+import io.github.reactorratelimit.PolicyLookup.KeyPolicy;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
-/** Requests of a limiter that wait for their turn: within what they asked for and the deadline in their Context. */
-record Awaiting(LimiterSettings settings, LimiterState state, DecisionListeners listeners) {
+/**
+ * Requests of a limiter that wait: no longer than they want to, and no longer than the deadline in their
+ * Context.
+ */
+record Awaiting(LimiterSettings settings, LimiterState state, DecisionListeners listeners, PolicyLookup policies) {
 
-    Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
-        return Mono.deferContextual(context -> awaitOrEvaluate(
-                key,
-                override,
-                permits,
-                Math.min(maxWaitNanos, untilDeadline(RateLimitContext.deadlineNanos(context)))));
+    /** @param check throws if the key's policy is not for this kind of request */
+    Mono<Decision> await(String key, long permits, long maxWaitNanos, Consumer<RateLimitPolicy> check) {
+        return policies.isPerKey()
+                ? Mono.deferContextual(context -> lookUpAndAwait(key, permits, maxWaitNanos, check, context))
+                : Mono.deferContextual(context ->
+                        awaitUnder(policies.ofAll(), key, permits, Math.min(maxWaitNanos, untilDeadline(context))));
     }
 
-    private Mono<Decision> awaitOrEvaluate(
-            String key, @Nullable RateLimitPolicy override, long permits, long waitNanos) {
+    private Mono<Decision> awaitUnder(KeyPolicy policy, String key, long permits, long waitNanos) {
+        if (permits > policy.capacity()) {
+            return Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()));
+        }
+        RateLimitPolicy override = policy.override();
         return listeners.listen(
                 state,
                 key,
@@ -30,36 +36,23 @@ record Awaiting(LimiterSettings settings, LimiterState state, DecisionListeners 
     }
 
     /**
-     * Like {@link #await}, where the policy may have to be looked up first: that time counts towards the
-     * wait. Who does not want to wait at all, with a {@code maxWait} of zero, does wait for the policy, as
-     * in {@link RateLimiter#tryAcquire}: without it there is no answer.
+     * The time of the look-up counts towards the wait. A request with a {@code maxWait} of zero does wait for
+     * the policy, as {@link RateLimiter#tryAcquire} does: without it there is no decision.
      */
-    Mono<Decision> lookUpAndAwait(
-            PolicyLookup policies, String name, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
-        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
-        return Mono.deferContextual(context -> {
-            long arrivedNanos = settings.scheduler().now(TimeUnit.NANOSECONDS);
-            long deadline = untilDeadline(RateLimitContext.deadlineNanos(context));
-            long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
-            return policies.findWithin(name, within).flatMap(found -> {
-                long left = leftOf(within, arrivedNanos);
-                if (found.isEmpty() || (within > 0 && left <= 0)) {
-                    listeners.decided(name, false, permits);
-                    return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
-                }
-                RateLimitPolicy policy = found.get().policy();
-                check.accept(policy);
-                return permits > policy.capacity()
-                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                        : awaitOrEvaluate(name, found.get().override(), permits, Math.min(left, maxWaitNanos));
-            });
+    private Mono<Decision> lookUpAndAwait(
+            String key, long permits, long maxWaitNanos, Consumer<RateLimitPolicy> check, ContextView context) {
+        long arrivedNanos = nowNanos();
+        long deadline = untilDeadline(context);
+        long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
+        return policies.findWithin(key, within).flatMap(found -> {
+            long left = within == LimiterState.UNBOUNDED ? within : within - (nowNanos() - arrivedNanos);
+            if (found.isEmpty() || (within > 0 && left <= 0)) {
+                listeners.decided(key, false, permits);
+                return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
+            }
+            check.accept(found.get().policy());
+            return awaitUnder(found.get(), key, permits, Math.min(left, maxWaitNanos));
         });
-    }
-
-    private long leftOf(long nanos, long sinceNanos) {
-        return nanos == LimiterState.UNBOUNDED
-                ? nanos
-                : nanos - (settings.scheduler().now(TimeUnit.NANOSECONDS) - sinceNanos);
     }
 
     /** Denied before the key's policy was known. */
@@ -68,10 +61,15 @@ record Awaiting(LimiterSettings settings, LimiterState state, DecisionListeners 
         return Decision.deny(ofAll, permits, nothing, Decision.Quota.UNKNOWN);
     }
 
-    private long untilDeadline(OptionalLong deadlineNanos) {
+    private long untilDeadline(ContextView context) {
+        OptionalLong deadlineNanos = RateLimitContext.deadlineNanos(context);
         if (deadlineNanos.isEmpty() || deadlineNanos.getAsLong() == Long.MAX_VALUE) {
             return LimiterState.UNBOUNDED;
         }
-        return deadlineNanos.getAsLong() - settings.scheduler().now(TimeUnit.NANOSECONDS);
+        return deadlineNanos.getAsLong() - nowNanos();
+    }
+
+    private long nowNanos() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 }

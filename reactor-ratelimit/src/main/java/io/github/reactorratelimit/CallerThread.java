@@ -3,8 +3,8 @@ package io.github.reactorratelimit;
 import java.util.concurrent.Executor;
 
 /**
- * A thread that asks limiters and wants to be answered there, as an event loop does: see {@link RateLimitContext#answersOn}. Its
- * tasks run on it one after the other, each when what the thread is doing now has ended.
+ * A thread that uses limiters and wants their decisions there, such as an event loop: see {@link
+ * RateLimitContext#answersOn}. Its tasks run one after the other, each after the current one has ended.
  */
 public interface CallerThread extends Executor {
 
@@ -12,9 +12,9 @@ public interface CallerThread extends Executor {
     boolean isCurrent();
 
     /**
-     * Runs a task on the thread, never before this returns. A task that was accepted must be run, for somebody waits for what it brings; one
-     * that was not, because this throws, must never be. Called on threads of the store too, as that of its connection: so it must not block, not even for a
-     * lock.
+     * Runs a task on the thread, never before this method returns. An accepted task must run, because a
+     * subscriber waits for it; a task that was refused with an exception must never run. Threads of the store
+     * call it too, such as that of its connection: it must not block, not even for a lock.
      *
      * @throws java.util.concurrent.RejectedExecutionException if it takes no more tasks
      */

@@ -69,7 +69,9 @@ final class Checks {
         }
     }
 
-    /** The time for permits that come back at {@code perPeriod} per {@code period}, rounded up and saturated. */
+    /**
+     * The time for permits that come back at {@code perPeriod} per {@code period}, rounded up and saturated.
+     */
     static Optional<Duration> timeFor(long permits, long perPeriod, Duration period) {
         long nanos = period.toNanos();
         if (permits <= Long.MAX_VALUE / nanos) {

@@ -6,9 +6,9 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Several policies on one key: a request is allowed only if all of them allow it, and then all are
- * debited in one atomic step. A denial costs nothing anywhere and {@linkplain Decision#policy()
- * names} the policy that binds. Built by {@link Policies#all}.
+ * Several policies on one key: a request is allowed only if all of them allow it, and then all are debited in
+ * one atomic step. A denial costs nothing and {@linkplain Decision#policy() names} the policy that denied.
+ * {@link Policies#all} makes it.
  *
  * @param parts at least two policies, none of them a {@link ConcurrencyLimit} or composite
  */

@@ -4,20 +4,25 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * At most {@code max} permits in flight: a permit comes back when the work that holds it ends
- * (completes, fails or is cancelled).
+ * At most {@code max} permits in flight: a permit comes back when the work that holds it completes, fails or
+ * is cancelled.
  *
- * <p>It needs a release, so plain {@code tryAcquire} and {@code acquire} are refused. The operators
- * and {@link RateLimiter#use} release by themselves; {@link RateLimiter#acquireLease} yields a {@link
- * Lease} to release by hand. There is no retry-after: nobody knows when the work will end.
+ * <pre>{@code
+ * RateLimiter database = RateLimiter.of(ConcurrencyLimit.of(10));
+ * query.transform(limitRate(database));   // at most 10 queries in flight
+ * }</pre>
+ *
+ * <p>It needs a release, so plain {@code tryAcquire} and {@code acquire} are refused. The operators and
+ * {@link RateLimiter#use} release by themselves; {@link RateLimiter#acquireLease} emits a {@link Lease} to
+ * release. There is no retry-after, because it is unknown when the work will end.
  *
  * @param max permits in flight
- * @param lease how long a permit outlives a holder that died, in stores that are shared between
- *     processes; leases are renewed while the holder lives. Of no effect in the local store.
+ * @param lease how long a permit outlives a holder that died, in stores that processes share; leases are
+ *     renewed while the holder lives. It has no effect in the local store.
  */
 public record ConcurrencyLimit(long max, Duration lease) implements RateLimitPolicy {
 
-    /** How long a permit outlives a dead holder unless {@link #withLease(Duration)} says otherwise. */
+    /** The default of {@link #withLease(Duration)}. */
     public static final Duration DEFAULT_LEASE = Duration.ofSeconds(30);
 
     public ConcurrencyLimit {

@@ -2,12 +2,13 @@ package io.github.reactorratelimit;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one allowed request took: whose, how much, when, under which policy. A refund carries it, so
- * that giving back never lifts a key above what it would have had the debit not happened. Made by a
- * {@link RateLimitStore}; given back at most once.
+ * What one allowed request took: of which key, how many permits, when, under which policy. A {@link
+ * RateLimitStore} makes it, and a refund carries it, so that a refund never gives a key more than it would
+ * have without the debit. It is refunded at most once.
  */
 public final class Debit {
 
@@ -20,11 +21,12 @@ public final class Debit {
     private final long permits;
     private final long atTick;
 
-    /** 1 once somebody has claimed it: no object of its own, since there is a debit for each decision. */
+    /**
+     * 1 once it is claimed; an int instead of an atomic object, because there is a debit for each decision.
+     */
     private volatile int settled;
 
-    /** The same request at the shadow; written before the decision is handed over. */
-    private @Nullable ShadowRequest shadow;
+    private @Nullable LongConsumer onRefund;
 
     /**
      * @param owner the {@link LimiterState} that made it; refunds anywhere else are refused
@@ -66,28 +68,34 @@ public final class Debit {
         return atTick;
     }
 
-    /** True for the first caller only: whoever gets it gives the permits back. */
+    /** True for the first caller only, which then gives the permits back. */
     public boolean claim() {
         return settled == 0 && SETTLED.compareAndSet(this, 0, 1);
     }
 
-    /** So many of the permits, as a debit of its own; whoever has claimed this gives that back. */
+    /** A part of the permits as a debit, for the caller that has claimed this. */
     Debit part(long fewer) {
         if (fewer == permits) {
             return this;
         }
         Debit part = new Debit(owner, key, policy, fewer, atTick);
-        part.shadow = shadow;
+        part.onRefund = onRefund;
         return part;
     }
 
-    @Nullable
-    ShadowRequest shadow() {
-        return shadow;
+    /**
+     * Sets the listener of a refund, before the decision is delivered. It gets the number of permits that
+     * come back.
+     */
+    void onRefund(LongConsumer listener) {
+        onRefund = listener;
     }
 
-    void shadow(ShadowRequest request) {
-        this.shadow = request;
+    /** Tells the listener that these permits come back. */
+    void refunded() {
+        if (onRefund != null) {
+            onRefund.accept(permits);
+        }
     }
 
     @Override

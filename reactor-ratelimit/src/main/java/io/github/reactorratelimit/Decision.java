@@ -7,12 +7,18 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to one request: allowed or denied, and what a caller needs to know about the limit. An
- * immutable value; it never prints the key, which may be a secret.
+ * Whether a request was allowed, and what a caller needs to know about the limit. Immutable; it never prints
+ * the key, which may be a secret.
+ *
+ * <pre>{@code
+ * limiter.tryAcquire("alice").map(decision -> decision.allowed()
+ *         ? "remaining " + decision.remaining()
+ *         : "retry after " + decision.retryAfter().orElse(Duration.ofSeconds(1)));
+ * }</pre>
  *
  * <p>An allowed decision carries the {@link Debit} that {@link RateLimiter#refund} gives back.
  */
-public final class Decision implements Verdict {
+public final class Decision {
 
     /** How a decision was made without the store. */
     public enum Degradation {
@@ -70,7 +76,10 @@ public final class Decision implements Verdict {
         this.degradation = degradation;
     }
 
-    /** A denial. Its signature has no {@link Debit}: the compiler does not inline a constructor that names a class not loaded yet. */
+    /**
+     * A denial. Its signature has no {@link Debit}: the compiler does not inline a constructor that names a
+     * class not loaded yet.
+     */
     private Decision(
             RateLimitPolicy policy,
             long permits,
@@ -93,12 +102,13 @@ public final class Decision implements Verdict {
      * What a key has left, as a decision reports it.
      *
      * @param limit permits of the policy when nothing was spent
-     * @param remaining permits that could be had at once
-     * @param resetAfterNanos time until nothing is spent any more; {@link #UNKNOWN} if nobody can know
-     * @param moreAfterNanos time until more than {@code remaining} permits can be had at once; {@link #UNKNOWN} if it is not known
+     * @param remaining permits that are available now
+     * @param resetAfterNanos time until nothing is spent any more; {@link #UNKNOWN} if it cannot be known
+     * @param moreAfterNanos time until more than {@code remaining} permits are available; {@link #UNKNOWN} if
+     *     it is not known
      */
     public record Quota(long limit, long remaining, long resetAfterNanos, long moreAfterNanos) {
-        /** The time that nobody can know: a permit in flight comes back when its holder is done. */
+        /** A time that cannot be known: a permit in flight comes back when its holder is done. */
         public static final long UNKNOWN = Long.MAX_VALUE;
 
         /** Without the time until more permits can be had. */
@@ -122,6 +132,14 @@ public final class Decision implements Verdict {
             Debit debit) {
         return new Decision(
                 true, policy, debit.permits(), limit, remaining, resetAfterNanos, moreAfterNanos, debit, null);
+    }
+
+    /**
+     * An allowed request whose permits are spent for good: it says nothing about what is left. A store makes
+     * one for each policy, so that a decision on the fast path allocates nothing.
+     */
+    public static Decision spent(RateLimitPolicy policy) {
+        return new Decision(true, policy, 1, policy.capacity(), 0, Quota.UNKNOWN, Quota.UNKNOWN, null, null);
     }
 
     /** A request that would be allowed, but takes nothing. */
@@ -170,7 +188,7 @@ public final class Decision implements Verdict {
         return policy;
     }
 
-    /** Permits that were asked for. */
+    /** Permits that were requested. */
     public long permits() {
         return permits;
     }
@@ -180,33 +198,37 @@ public final class Decision implements Verdict {
         return limit;
     }
 
-    /** Permits the key could have at once after this decision. */
+    /** Permits that the key could have immediately after this decision. */
     public long remaining() {
         return remaining;
     }
 
     /**
-     * Time after which the same request is allowed, if nobody else asks for the key meanwhile: one tick
-     * earlier it would be denied. Empty if it was allowed, and for a {@link ConcurrencyLimit}.
+     * Time after which the same request is allowed, if no other request takes permits of the key meanwhile:
+     * one tick earlier it would be denied. Empty if it was allowed, and for a {@link ConcurrencyLimit}.
      */
     public Optional<Duration> retryAfter() {
         return allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
     }
 
-    /** Time until the key has its whole limit again. Empty for a {@link ConcurrencyLimit} with permits in flight. */
+    /**
+     * Time until the key has its whole limit again. Empty for a {@link ConcurrencyLimit} with permits in
+     * flight.
+     */
     public Optional<Duration> resetAfter() {
         return resetAfterNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(resetAfterNanos));
     }
 
     /**
-     * Time after which {@link #remaining} is larger, if no other request takes permits of the key meanwhile. Empty if the
-     * request was denied, if nothing is spent, for a {@link ConcurrencyLimit}, and if the store does not tell.
+     * Time after which {@link #remaining} is larger, if no other request takes permits of the key meanwhile.
+     * Empty if the request was denied, if nothing is spent, for a {@link ConcurrencyLimit}, and if the store
+     * does not tell.
      */
     public Optional<Duration> moreAfter() {
         return !allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
     }
 
-    /** What was taken, for whoever gives it back; empty if denied or only peeked at. */
+    /** What was taken, for a refund; empty if denied or only peeked at. */
     public Optional<Debit> debit() {
         return Optional.ofNullable(debit);
     }
@@ -216,7 +238,7 @@ public final class Decision implements Verdict {
         return debit;
     }
 
-    /** Whether it was made without the store, because that did not answer. */
+    /** Whether it was made without the store, which did not answer. */
     public boolean degraded() {
         return degradation != null;
     }

@@ -1,13 +1,16 @@
 package io.github.reactorratelimit;
 
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
-/** The listeners of a limiter's decisions: its recorder, its key recorder and its shadow. No request waits for them or fails with them. */
+/**
+ * The listeners of a limiter's decisions: its recorder, its key recorder and its shadow. No request waits for
+ * them or fails with them.
+ */
 final class DecisionListeners {
 
     private static final Logger LOG = Loggers.getLogger(KeyRecorder.class);
@@ -33,12 +36,12 @@ final class DecisionListeners {
         return recorder;
     }
 
-    /** A request was decided on the fast path, and cannot be refunded. */
-    void decidedForGood(String key, boolean allowed, long permits) {
+    /** A request was decided on the fast path. With a shadow its permits are spent for good. */
+    void decidedNow(String key, boolean allowed, long permits) {
         if (!none) {
             decided(key, allowed, permits);
             if (shadow != null) {
-                shadow.requestForGood(key, permits);
+                shadow.request(key, permits);
             }
         }
     }
@@ -64,11 +67,11 @@ final class DecisionListeners {
     void decidedTogether(String key, Decision decision, boolean kept) {
         boolean counts = kept || !decision.allowed();
         if (shadow != null) {
-            ShadowRequest request = shadow.request(key, decision.permits());
+            Mono<Decision> shadowed = shadow.request(key, decision.permits());
             if (counts) {
-                request.follow(decision);
+                shadow.refundWith(decision, shadowed);
             } else {
-                request.cancel();
+                shadow.refund(shadowed, decision.permits());
             }
         }
         if (counts) {
@@ -82,30 +85,25 @@ final class DecisionListeners {
             return request;
         }
         Mono<Decision> heard = request.doOnNext(decision -> decided(key, decision.allowed(), permits));
-        return shadow == null ? heard : follow(shadow, live, key, permits, heard);
-    }
-
-    /** The shadow comes first: a subscriber that gets its decision may request again at once, and must not overtake itself. */
-    private static Mono<Decision> follow(
-            Shadow shadow, LimiterState live, String key, long permits, Mono<Decision> request) {
-        return Mono.defer(() -> {
-            if (live.isClosed()) {
-                return request;
-            }
-            ShadowRequest beside = shadow.request(key, permits);
-            return request.doOnNext(beside::follow).doOnCancel(beside::cancel);
-        });
+        return shadow == null || live.isClosed() ? heard : shadow.beside(heard, key, permits);
     }
 
     /** A change of the live state that the shadow makes too. */
-    <T> Mono<T> alongside(Mono<T> live, Consumer<Shadow> change) {
+    <T> Mono<T> alongside(Mono<T> live, Function<LimiterState, Mono<?>> change) {
         Shadow beside = shadow;
         return beside == null
                 ? live
                 : Mono.defer(() -> {
-                    change.accept(beside);
+                    beside.follow(change);
                     return live;
                 });
+    }
+
+    /** A key is charged without a request. */
+    void charged(String key, long permits, long maxDebt) {
+        if (shadow != null) {
+            shadow.charge(key, permits, maxDebt);
+        }
     }
 
     Mono<Void> close(Mono<Void> live) {

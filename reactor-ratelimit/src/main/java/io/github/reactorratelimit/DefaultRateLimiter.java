@@ -1,5 +1,7 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.LimiterState.RequestMode;
+import io.github.reactorratelimit.PolicyLookup.KeyPolicy;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -14,8 +16,8 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * The limiter in front of a store's state: checks arguments, normalises keys, finds the key's policy,
- * reads the deadline from the Context and counts decisions. All state is the store's.
+ * The limiter in front of a store's state: checks arguments, normalises keys, finds the key's policy and
+ * passes decisions to the listeners. The store keeps all state.
  */
 final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
@@ -25,10 +27,6 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     private final LimiterState state;
     private final PolicyLookup policies;
     private final DecisionListeners listeners;
-
-    /** Null if requests need more than one step in memory: the store is elsewhere, or there is a shadow. */
-    private final MonoTryAcquire.@Nullable Scope immediate;
-
     private final Awaiting awaiting;
     private final Settling settling;
 
@@ -36,8 +34,9 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     private boolean followsDefaultScheduler;
 
     /**
-     * @param maxDebt permits a key may owe when it is charged without asking; one capacity, unless given
-     * @param followsDefaultScheduler whether the scheduler is {@code Schedulers.parallel()} because none was given
+     * @param maxDebt permits that a key may owe; its policy's capacity if it is empty
+     * @param followsDefaultScheduler whether the scheduler is {@code Schedulers.parallel()} because none was
+     *     given
      */
     DefaultRateLimiter(
             LimiterSettings settings,
@@ -51,10 +50,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         this.state = state;
         this.policies = policies;
         this.listeners = listeners;
-        this.immediate = state instanceof ImmediateState inMemory && !listeners.hasShadow()
-                ? new MonoTryAcquire.Scope(inMemory, listeners, this::checkScheduler)
-                : null;
-        this.awaiting = new Awaiting(settings, state, listeners);
+        this.awaiting = new Awaiting(settings, state, listeners, policies);
         this.settling = new Settling(state, listeners, policies, maxDebt);
     }
 
@@ -71,136 +67,160 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
-        if (immediate == null) {
-            checkScheduler();
-        }
-        return policies.isPerKey()
-                ? plain(key, permits, (name, policy) -> evaluate(name, policy.override(), permits))
-                : tryAcquirePlain(key, policies.ofAll().policy(), permits);
-    }
-
-    /** As {@link #plain}, without an object for each step. */
-    private Mono<Decision> tryAcquirePlain(String key, RateLimitPolicy policy, long permits) {
-        refuseConcurrency(policy);
         Checks.asked(permits);
-        String name = Keys.normalise(key);
-        return permits > policy.capacity()
-                ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                : evaluate(name, null, permits);
-    }
-
-    private Mono<Decision> evaluate(String name, @Nullable RateLimitPolicy override, long permits) {
-        return immediate == null
-                ? listeners.listen(state, name, permits, state.evaluate(name, override, permits))
-                : new MonoTryAcquire(immediate, name, override, permits);
+        if (!policies.isPerKey()) {
+            refuseConcurrency(policies.ofAll().policy());
+        }
+        return new MonoTryAcquire(Keys.normalise(key), permits);
     }
 
     @Override
-    public Verdict decideNow(String key, long permits, boolean waits) {
+    public @Nullable Decision decideNow(String key, long permits, boolean waits) {
         String name = Keys.normalise(key);
         Checks.asked(permits);
-        PolicyLookup.KeyPolicy policy = policyNow(name, permits);
-        Verdict verdict = policy == null ? Verdict.UNKNOWN : decideNow(name, policy.override(), permits, waits);
-        if (verdict != Verdict.UNKNOWN) {
-            listeners.decidedForGood(name, verdict == Verdict.TAKEN, permits);
-        }
-        if (verdict != Verdict.TAKEN) {
-            checkScheduler();
-        }
-        return verdict;
-    }
-
-    private Verdict decideNow(String name, @Nullable RateLimitPolicy override, long permits, boolean waits) {
-        if (waits) {
-            return state.tryAcquireNow(name, override, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
-        }
-        return state.decideNow(name, override, permits);
-    }
-
-    @Override
-    public @Nullable Decision leaseNow(String key, long permits, boolean waits) {
-        String name = Keys.normalise(key);
-        Checks.asked(permits);
-        if (immediate == null
-                || policies.isPerKey()
-                || permits > policies.ofAll().policy().capacity()) {
+        KeyPolicy policy = policies.now(name);
+        if (policy == null) {
             return null;
         }
-        Decision decision = immediate.state().evaluateNow(name, null, permits);
-        if (!decision.allowed()) {
-            checkScheduler();
-            if (waits) {
-                return null;
-            }
+        if (!policy.needsRelease()) {
+            return decideNow(name, policy, permits, waits ? RequestMode.SPEND_OR_WAIT : RequestMode.SPEND);
         }
-        listeners.decided(name, decision.allowed(), permits);
+        Decision decision = decideNow(name, policy, permits, RequestMode.DEBIT);
+        return decision == null || decision.allowed() || !waits ? decision : null;
+    }
+
+    /**
+     * The fast path: null if the state cannot decide here, or there is a shadow whose debit must follow this
+     * one's.
+     */
+    private @Nullable Decision decideNow(String name, KeyPolicy policy, long permits, RequestMode mode) {
+        boolean debited = mode == RequestMode.DEBIT;
+        if (permits > policy.capacity() || (debited && listeners.hasShadow())) {
+            return null;
+        }
+        Decision decision = state.decideNow(name, policy.override(), permits, mode);
+        if (decision == null || !decision.allowed()) {
+            checkScheduler();
+        }
+        if (decision != null) {
+            listeners.decidedNow(name, decision.allowed(), permits);
+        }
         return decision;
     }
 
     @Override
     public void releaseNow(Decision decision) {
         Debit debit = decision.debitOrNull();
-        if (immediate != null && debit != null && debit.claim()) {
-            immediate.state().refundNow(debit);
+        if (debit != null && debit.claim() && !state.refundNow(debit)) {
+            state.refund(debit).subscribe();
         }
     }
 
-    /** The key's policy; null if it is not known at once, or never gives so many permits. */
-    private PolicyLookup.@Nullable KeyPolicy policyNow(String name, long permits) {
-        PolicyLookup.KeyPolicy policy = policies.now(name);
-        if (policy == null || permits <= policy.plainCapacity()) {
-            return policy;
+    /** {@link #tryAcquire}. */
+    private final class MonoTryAcquire extends MonoRequest<Decision, Decision> {
+
+        private final String key;
+        private final long permits;
+
+        MonoTryAcquire(String key, long permits) {
+            this.key = key;
+            this.permits = permits;
         }
-        if (permits <= policy.policy().capacity()) {
-            refuseConcurrency(policy.policy());
+
+        @Override
+        @Nullable
+        Decision decideNow() {
+            KeyPolicy policy = policies.now(key);
+            return policy == null || policy.needsRelease()
+                    ? null
+                    : DefaultRateLimiter.this.decideNow(key, policy, permits, RequestMode.DEBIT);
         }
-        return null;
+
+        @Override
+        Mono<Decision> decideLater() {
+            return withPolicy(key, permits, DefaultRateLimiter::refuseConcurrency, policy -> {
+                checkScheduler();
+                return listeners.listen(state, key, permits, state.evaluate(key, policy.override(), permits));
+            });
+        }
+
+        @Override
+        Decision deliver(Decision decision) {
+            return decision;
+        }
+
+        @Override
+        void undo(Decision decision) {
+            releaseNow(decision);
+        }
     }
 
     @Override
     public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
-        checkScheduler();
-        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
-        return policies.isPerKey()
-                ? lookUpAndAwait(key, permits, maxWait, DefaultRateLimiter::refuseConcurrency)
-                : plain(key, permits, (name, policy) -> awaiting.await(name, null, permits, maxWaitNanos));
+        return await(key, permits, maxWait, DefaultRateLimiter::refuseConcurrency);
     }
 
-    private Mono<Decision> lookUpAndAwait(String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
+    /** @param check refuses a policy that is not for this kind of request: now, if the policy is known now */
+    private Mono<Decision> await(String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
+        checkScheduler();
         Checks.asked(permits);
-        return awaiting.lookUpAndAwait(policies, Keys.normalise(key), permits, maxWait, check);
+        if (!policies.isPerKey()) {
+            check.accept(policies.ofAll().policy());
+        }
+        return awaiting.await(
+                Keys.normalise(key), permits, Saturated.nanos(Checks.waitTime("maxWait", maxWait)), check);
     }
 
     @Override
     public Mono<Decision> peek(String key, long permits) {
-        return asking(key, permits, (name, policy) -> state.peek(name, policy.override(), permits));
+        Checks.asked(permits);
+        String name = Keys.normalise(key);
+        return withPolicy(name, permits, any -> {}, policy -> state.peek(name, policy.override(), permits));
     }
 
     @Override
     public Mono<Void> reset(String key) {
-        return withPolicy(
-                Keys.normalise(key),
-                (name, policy) ->
-                        listeners.alongside(state.reset(name, policy.override()), shadow -> shadow.reset(name)));
+        return change(key, (in, name, override) -> in.reset(name, override));
     }
 
     @Override
     public Mono<Void> pause(String key, Duration duration) {
         Checks.waitTime("duration", duration);
-        return withPolicy(
-                Keys.normalise(key),
-                (name, policy) -> listeners.alongside(
-                        state.pause(name, policy.override(), duration), shadow -> shadow.pause(name, duration)));
+        return change(key, (in, name, override) -> in.pause(name, override, duration, false));
     }
 
     @Override
     public Mono<Void> pauseAtLeast(String key, Duration duration) {
         Checks.waitTime("duration", duration);
+        return change(key, (in, name, override) -> in.pause(name, override, duration, true));
+    }
+
+    private interface Change {
+        Mono<Void> of(LimiterState in, String name, @Nullable RateLimitPolicy override);
+    }
+
+    /** Changes a key in the state, and in the shadow's. */
+    private Mono<Void> change(String key, Change change) {
+        String name = Keys.normalise(key);
         return withPolicy(
-                Keys.normalise(key),
-                (name, policy) -> listeners.alongside(
-                        state.pauseAtLeast(name, policy.override(), duration),
-                        shadow -> shadow.pauseAtLeast(name, duration)));
+                name,
+                1,
+                any -> {},
+                policy -> listeners.alongside(
+                        change.of(state, name, policy.override()), shadow -> change.of(shadow, name, null)));
+    }
+
+    /** Asks with the key's policy. Fails if that can never grant so many permits, or {@code check} throws. */
+    private <T> Mono<T> withPolicy(
+            String key, long permits, Consumer<RateLimitPolicy> check, Function<KeyPolicy, Mono<T>> request) {
+        KeyPolicy known = policies.isPerKey() ? null : policies.ofAll();
+        Function<KeyPolicy, Mono<T>> checked = policy -> {
+            check.accept(policy.policy());
+            return permits > policy.capacity()
+                    ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                    : request.apply(policy);
+        };
+        return known == null ? policies.find(key).flatMap(checked) : checked.apply(known);
     }
 
     @Override
@@ -216,54 +236,61 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     }
 
     private Mono<Void> giveBack(Debit debit) {
-        if (immediate != null) {
-            ImmediateState inMemory = immediate.state();
-            return Mono.fromRunnable(() -> {
-                if (debit.claim()) {
-                    inMemory.refundNow(debit);
-                }
-            });
-        }
-        return Mono.defer(() -> debit.claim()
-                ? listeners.alongside(state.refund(debit), shadow -> shadow.refund(debit))
-                : Mono.empty());
+        return Mono.defer(() -> {
+            if (!debit.claim()) {
+                return Mono.empty();
+            }
+            debit.refunded();
+            return state.refundNow(debit) ? Mono.empty() : state.refund(debit);
+        });
     }
 
     @Override
     public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
-        checkScheduler();
-        long maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
-        Mono<Decision> answer = policies.isPerKey()
-                ? lookUpAndAwait(key, permits, maxWait, DefaultRateLimiter::requireConcurrency)
-                : asking(key, permits, (name, policy) -> {
-                    requireConcurrency(policy.policy());
-                    return awaiting.await(name, null, permits, maxWaitNanos);
-                });
-        return granted(
-                answer,
+        return new MonoGranted<>(
+                await(key, permits, maxWait, DefaultRateLimiter::requireConcurrency),
                 decision -> new HeldLease(
                         decision, decision.debit().map(this::giveBack).orElse(Mono.empty())));
     }
 
+    private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
+
     @Override
     public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
         String name = Keys.normalise(key);
-        if (!policies.isPerKey()) {
-            Settling.requireSettles(policies.ofAll().policy());
-        }
-        Mono<Decision> answer = policies.isPerKey()
-                ? lookUpAndAwait(key, estimate, maxWait, Settling::requireSettles)
-                : acquire(key, estimate, maxWait);
-        return granted(answer, decision -> settling.open(name, decision));
+        return new MonoGranted<>(
+                await(key, estimate, maxWait, Settling::requireSettles), decision -> settling.open(name, decision));
     }
 
     /** A value for a grant, a {@link RateLimitExceededException} for a denial. */
-    private <T> Mono<T> granted(Mono<Decision> answer, Function<Decision, T> toValue) {
-        return new MonoGranted<>(
-                answer, name(), toValue, unused -> refund(unused).subscribe());
-    }
+    private final class MonoGranted<T> extends MonoRequest<Decision, T> {
 
-    private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
+        private final Mono<Decision> request;
+        private final Function<Decision, T> toValue;
+
+        MonoGranted(Mono<Decision> request, Function<Decision, T> toValue) {
+            this.request = request;
+            this.toValue = toValue;
+        }
+
+        @Override
+        Mono<Decision> decideLater() {
+            return request;
+        }
+
+        @Override
+        T deliver(Decision decision) {
+            if (!decision.allowed()) {
+                throw new RateLimitExceededException(decision, settings.name());
+            }
+            return toValue.apply(decision);
+        }
+
+        @Override
+        void undo(Decision decision) {
+            refund(decision).subscribe();
+        }
+    }
 
     @Override
     public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
@@ -285,7 +312,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Void> changePolicy(RateLimitPolicy policy) {
-        boolean released = policies.ofAll().policy().needsRelease();
+        boolean released = policies.ofAll().needsRelease();
         if (released != Objects.requireNonNull(policy, "policy").needsRelease()) {
             throw new IllegalArgumentException("policy must " + (released ? "" : "not ")
                     + "be a ConcurrencyLimit, like the one before: permits in flight cannot be carried over; was "
@@ -298,7 +325,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     public Mono<RateLimitPolicy> refreshPolicy(String key) {
         String name = Keys.normalise(key);
         return policies.isPerKey()
-                ? policies.refresh(name).map(PolicyLookup.KeyPolicy::policy)
+                ? policies.refresh(name).map(KeyPolicy::policy)
                 : RateLimiter.super.refreshPolicy(name);
     }
 
@@ -322,48 +349,17 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         return "RateLimiter '" + name() + "' of " + policy();
     }
 
-    private interface Request<T> {
-        Mono<T> ask(String key, PolicyLookup.KeyPolicy policy);
+    /** What {@link #tryAcquire} would request of the state; empty if that would fail. */
+    Mono<LimiterState.KeyRequest> keyRequest(String key, long permits) {
+        String name = Keys.normalise(key);
+        return policies.find(name)
+                .filter(policy -> !policy.needsRelease() && permits <= policy.capacity())
+                .map(policy -> new LimiterState.KeyRequest(state, name, policy.override(), permits));
     }
 
-    /** A request that needs no release. */
-    private Mono<Decision> plain(String key, long permits, Request<Decision> request) {
-        if (!policies.isPerKey()) {
-            refuseConcurrency(policies.ofAll().policy());
-        }
-        return asking(key, permits, (name, policy) -> {
-            refuseConcurrency(policy.policy());
-            return request.ask(name, policy);
-        });
-    }
-
-    private Mono<Decision> asking(String key, long permits, Request<Decision> request) {
-        Checks.asked(permits);
-        return withPolicy(Keys.normalise(key), (name, policy) -> {
-            long capacity = policy.policy().capacity();
-            return permits > capacity
-                    ? Mono.error(new PermitsExceedCapacityException(permits, capacity))
-                    : request.ask(name, policy);
-        });
-    }
-
-    private <T> Mono<T> withPolicy(String key, Request<T> request) {
-        return policies.isPerKey()
-                ? policies.find(key).flatMap(policy -> request.ask(key, policy))
-                : request.ask(key, policies.ofAll());
-    }
-
-    LimiterState state() {
-        return state;
-    }
-
-    /** What {@link #tryAcquire} would ask of the state; empty if that would fail. */
-    Mono<JointState.Take> jointTake(String key, long permits) {
-        return withPolicy(
-                Keys.normalise(key),
-                (name, policy) -> permits > policy.plainCapacity()
-                        ? Mono.empty()
-                        : Mono.just(new JointState.Take(state, name, policy.override(), permits)));
+    /** Whether the fast path decides every {@link #tryAcquire}, while this is open. */
+    boolean decidesNow() {
+        return state.decidesNow() && !policies.isPerKey() && !listeners.hasShadow();
     }
 
     DecisionListeners listeners() {

@@ -8,6 +8,11 @@ import java.util.Optional;
 /**
  * At most {@code limit} permits in each window; a new window starts from nothing.
  *
+ * <pre>{@code
+ * FixedWindow.of(1_000, Duration.ofMinutes(1))          // 1 000 in each minute
+ * FixedWindow.daily(10_000, ZoneId.of("Europe/Rome"))   // 10 000 in each calendar day
+ * }</pre>
+ *
  * <p>Worst case in any half-open window of the same length: {@code 2 * limit}, when the end of one
  * window and the start of the next are both used up. Calendar windows differ in length (a month, a
  * day with a clock change).

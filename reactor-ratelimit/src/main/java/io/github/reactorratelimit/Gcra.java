@@ -4,12 +4,16 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * The generic cell rate algorithm: permits are spaced by {@code period / permits}, and up to {@code
- * burst} of them may come early. In effect a token bucket of capacity {@code burst}, told by the
- * time at which the next permit would be on schedule.
+ * The generic cell rate algorithm: permits are spaced by {@code period / permits}, and up to {@code burst} of
+ * them may come early. It decides like a token bucket of capacity {@code burst}.
  *
- * <p>Worst case in any half-open window {@code W}: {@code burst + rate * W}. Waiters are debited when their permits come due, up to
- * 20 ms before a late timer lets them leave: what they emit keeps that bound over {@code W} + 20 ms.
+ * <pre>{@code
+ * new Gcra(100, Duration.ofSeconds(1), 20)   // 100 per second, bursts of up to 20
+ * }</pre>
+ *
+ * <p>Worst case in any half-open window {@code W}: {@code burst + rate * W}. Waiters are debited when their
+ * permits come due, up to 20 ms before a late timer lets them leave: emissions keep that bound over {@code W}
+ * + 20 ms.
  *
  * @param permits permits per period
  * @param period the time in which {@code permits} become available

@@ -6,8 +6,8 @@ import java.util.List;
 /**
  * The decision of {@link RateLimiter#acquireAll}: allowed only if every limiter allowed.
  *
- * @param decisions one for each limiter, in the given order, up to the first denial; permits before a denial have been
- *     refunded
+ * @param decisions one for each limiter, in the given order, up to the first denial; permits before a denial
+ *     have been refunded
  */
 public record JointDecision(List<Decision> decisions) {
 

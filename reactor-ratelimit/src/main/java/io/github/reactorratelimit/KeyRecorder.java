@@ -8,8 +8,8 @@ package io.github.reactorratelimit;
  * RateLimiter limiter = RateLimiter.builder(policy).keyRecorder(denied).build();
  * }</pre>
  *
- * <p>A key may be a secret: do not publish it. Many threads call it on the hot path: an implementation must be fast and must not block. If
- * it throws, the first exception is logged and no request fails.
+ * <p>A key may be a secret: do not publish it. Many threads call it on the hot path: an implementation must
+ * be fast and must not block. If it throws, the first exception is logged and no request fails.
  */
 @FunctionalInterface
 public interface KeyRecorder {

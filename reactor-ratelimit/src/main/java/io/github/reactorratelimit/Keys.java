@@ -7,9 +7,9 @@ import java.util.HexFormat;
 import java.util.Objects;
 
 /**
- * Checks a user's key and keeps it small: a key of up to {@value #MAX_PLAIN_CHARS} characters stays as it is, a longer one becomes a
- * digest, so that a key costs a bounded number of bytes. Different keys stay different: a key that looks like a digest
- * is digested too.
+ * Checks a user's key and keeps it small: a key of up to {@value #MAX_PLAIN_CHARS} characters stays as it is,
+ * a longer one becomes a digest, so that a key costs a bounded number of bytes. Different keys stay
+ * different: a key that looks like a digest is digested too.
  */
 final class Keys {
 

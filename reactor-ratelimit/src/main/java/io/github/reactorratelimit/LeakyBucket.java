@@ -4,29 +4,32 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A true queue: what arrives stands in line and leaves at a constant rate, one slot every {@code
- * period / permits}; what finds the line full is denied. {@code tryAcquire} is allowed only if it
- * would leave now. A request for {@code k} permits leaves at its slot, and the next slot is {@code k}
- * intervals later.
+ * A true queue: requests leave at a constant rate, one slot every {@code period / permits}; a request is
+ * denied if the queue is full. {@code tryAcquire} is allowed only if it would leave now. A request for {@code
+ * k} permits leaves at its slot, and the next slot is {@code k} intervals later.
+ *
+ * <pre>{@code
+ * LeakyBucket.perSecond(50).withQueue(200)   // one every 20 ms; at most 200 wait
+ * }</pre>
  *
  * <p>Slots are never closer than one interval. An emission happens at its slot, or later by the
  * lateness of the timer; the following slots do not move, so lateness never adds up. {@link
  * #strictSpacing()} spaces from the actual emission instead and accepts the drift.
  *
- * <p>That holds for a stream too, whose next element asks only after the one before was emitted: if it asks
- * within one interval of a late emission, it has the next slot even if that has passed, and leaves at once. In
- * this process at most 20 ms are made up; a longer stall is lost. A stream that asks later than that starts afresh:
- * idle time earns no burst.
+ * <p>A stream requests its next permit only after the last element was emitted. If it does so within one
+ * interval of a late emission, it gets the next slot even if that has passed, and leaves immediately. At most
+ * 20 ms are made up in this process; a longer stall is lost. A later request restarts the schedule without a
+ * burst.
  *
  * @param permits permits per period
  * @param period the time in which {@code permits} leave
- * @param queueCapacity permits that may wait in line, and the most one request may ask for
+ * @param queueCapacity permits that may wait, and the most permits of one request
  * @param strict whether slots are spaced from the actual emission
  */
 public record LeakyBucket(long permits, Duration period, long queueCapacity, boolean strict)
         implements RateLimitPolicy {
 
-    /** Permits that may wait in line unless {@link #withQueue(long)} says otherwise. */
+    /** The default of {@link #withQueue(long)}. */
     public static final long DEFAULT_QUEUE_CAPACITY = 1_000;
 
     public LeakyBucket {
@@ -36,27 +39,27 @@ public record LeakyBucket(long permits, Duration period, long queueCapacity, boo
         Checks.fillTime("queueCapacity", queueCapacity, permits, period);
     }
 
-    /** {@code permits} per {@code period}, a line of at most {@code queueCapacity} permits. */
+    /** {@code permits} per {@code period}, a queue of at most {@code queueCapacity} permits. */
     public LeakyBucket(long permits, Duration period, long queueCapacity) {
         this(permits, period, queueCapacity, false);
     }
 
-    /** {@code permits} per {@code period}, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    /** {@code permits} per {@code period}, a queue of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
     public static LeakyBucket of(long permits, Duration period) {
         return new LeakyBucket(permits, period, DEFAULT_QUEUE_CAPACITY);
     }
 
-    /** {@code permits} per second, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    /** {@code permits} per second, a queue of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
     public static LeakyBucket perSecond(long permits) {
         return of(permits, Duration.ofSeconds(1));
     }
 
-    /** {@code permits} per minute, a line of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
+    /** {@code permits} per minute, a queue of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
     public static LeakyBucket perMinute(long permits) {
         return of(permits, Duration.ofMinutes(1));
     }
 
-    /** The same rate with a line of at most {@code queueCapacity} permits. */
+    /** The same rate with a queue of at most {@code queueCapacity} permits. */
     public LeakyBucket withQueue(long queueCapacity) {
         return new LeakyBucket(permits, period, queueCapacity, strict);
     }

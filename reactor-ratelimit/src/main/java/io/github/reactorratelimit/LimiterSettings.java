@@ -12,7 +12,8 @@ import reactor.core.scheduler.Scheduler;
  * @param callbacks where those who waited are told, so that their code delays no grant
  * @param recorder told of waits and refunds by the store; of decisions by the limiter
  * @param maxWaiters requests that may wait for one key at a time
- * @param policiesPerKey whether keys may have policies of their own; if not, whichever policy is named is the limiter's
+ * @param policiesPerKey whether keys may have policies of their own; if not, whichever policy is named is the
+ *     limiter's
  */
 public record LimiterSettings(
         String name,

@@ -1,64 +1,103 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * The keys of one limiter in a store: what a store implements. Arguments are checked and keys
- * normalised by the caller, the limiter; permits lie between 1 and the policy's capacity.
+ * The keys of one limiter in a store: what a store implements. The limiter checks arguments and normalises
+ * keys before it calls this. Permits lie between 1 and the policy's capacity.
  *
- * <p>An {@code override} is the policy that a key has instead of the limiter's; null for the limiter's policy in effect.
+ * <p>An {@code override} is the policy that a key has instead of the limiter's; null for the limiter's policy
+ * in effect.
  *
- * <p>Every method is non-blocking, does nothing before subscription, and asks anew on each one.
- * After {@link #close()} every Mono signals {@link RateLimiterClosedException}, but for {@link #refund} and {@link #charge},
- * which still settle what is open, and {@code close} itself; {@link #tryAcquireNow} returns false.
+ * <p>No method blocks. A Mono does nothing before subscription and requests again on each one. After {@link
+ * #close()} every Mono signals {@link RateLimiterClosedException}, but for {@link #refund} and {@link
+ * #charge}, which still settle what is open, and {@code close} itself.
  */
 public interface LimiterState {
 
     /** A wait without limit, as {@code maxWaitNanos}. */
     long UNBOUNDED = Long.MAX_VALUE;
 
+    /** What becomes of the permits of {@link #decideNow}. */
+    enum RequestMode {
+        /** They are spent for good: the decision carries no debit. */
+        SPEND,
+        /** They are spent for good. A caller that is not allowed will wait, so it needs no denial. */
+        SPEND_OR_WAIT,
+        /** They can come back: the decision carries a {@link Debit}. */
+        DEBIT
+    }
+
     /**
-     * A key in at most 128 bytes of UTF-8: itself, or a digest that no other key has. For stores that send or keep the name of
-     * a key; those get keys of up to 1 024 characters.
+     * One request of {@link #evaluateTogether}.
+     *
+     * @param state the state that the key belongs to
+     * @param key the key
+     * @param override the policy that the key has instead of the limiter's; null if none
+     * @param permits how many, between 1 and the policy's capacity
+     */
+    record KeyRequest(
+            LimiterState state, String key, @Nullable RateLimitPolicy override, long permits) {}
+
+    /**
+     * A key in at most 128 bytes of UTF-8: itself, or a digest that no other key has. For stores that send or
+     * keep the name of a key; those get keys of up to 1 024 characters.
      */
     static String shortName(String key) {
         return Keys.shortened(key, 128);
     }
 
     /**
-     * Takes the permits if that can be told and done at once, without waiting, allocating or a round
-     * trip. {@code false} means denied or not known here: ask {@link #evaluate} or {@link #await}.
-     * Never overtakes waiters.
+     * The fast path: decides on the caller's thread if that needs no round trip. Never overtakes waiters.
+     *
+     * @return null if it cannot be decided here, or the state is closed: then nothing was taken, and {@link
+     *     #evaluate} or {@link #await} decides. Of spent permits it may be {@link Decision#spent}, so that
+     *     nothing is allocated.
      */
-    boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits);
-
-    /**
-     * {@link #evaluate} where the answer can be told at once, without waiting or a round trip; {@link
-     * Verdict#UNKNOWN} after {@link #close()}.
-     */
-    default Verdict decideNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        return tryAcquireNow(key, override, permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
+    default @Nullable Decision decideNow(
+            String key, @Nullable RateLimitPolicy override, long permits, RequestMode mode) {
+        return null;
     }
 
-    /** One atomic step: takes the permits or leaves the state untouched. Never waits, never overtakes waiters. */
+    /** Whether {@link #decideNow} decides whatever {@link #evaluate} does: the state is in memory. */
+    default boolean decidesNow() {
+        return false;
+    }
+
+    /**
+     * Takes the permits or leaves the state untouched, in one atomic step. Never waits, never overtakes
+     * waiters.
+     */
     Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits);
 
     /**
-     * Waits in line for the permits. Denied at once, at no cost, if the line is full or the wait is known
-     * to exceed {@code maxWaitNanos} ({@link #UNBOUNDED} for no limit), and later if it becomes too long.
-     * A granted waiter is signalled on the {@linkplain LimiterSettings#callbacks() scheduler for callbacks},
-     * not on the thread that grants. Cancelling
-     * leaves the line at once and returns what was granted but not yet delivered.
+     * {@link #evaluate} of several states, all or nothing, in one atomic step. Emits the decisions in order,
+     * up to the first denial; then nothing was taken, and the debits before it are {@linkplain Debit#claim()
+     * claimed}. Cancelling before the decisions are delivered refunds them.
+     *
+     * @return empty if these cannot be decided together; then evaluate one after the other
+     */
+    default Mono<List<Decision>> evaluateTogether(List<KeyRequest> requests) {
+        return Mono.empty();
+    }
+
+    /**
+     * Waits in the key's queue for the permits. The request is denied immediately, at no cost, if the queue
+     * is full or the wait would exceed {@code maxWaitNanos} ({@link #UNBOUNDED} for no limit), and later if
+     * the wait becomes too long. A granted waiter is signalled on the {@linkplain LimiterSettings#callbacks()
+     * scheduler for callbacks}, not on the thread that grants. Cancelling leaves the queue and refunds what
+     * was granted but not yet delivered.
      */
     Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos);
 
-    /** What {@link #evaluate} would answer, without taking anything. */
+    /** What {@link #evaluate} would decide; takes nothing. */
     Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits);
 
-    /** Forgets what the key spent, its pause too; waiters are re-planned. */
+    /** Clears the key's usage and ends its pause; waiters are rescheduled. */
     Mono<Void> reset(String key, @Nullable RateLimitPolicy override);
 
     /** Whether this state made the debit. */
@@ -66,13 +105,25 @@ public interface LimiterState {
         return debit.owner() == this;
     }
 
-    /** Gives a debit back as far as its effect is still there; the caller has {@linkplain Debit#claim() claimed} it. */
+    /**
+     * Gives a debit back as far as its effect is still there; the caller has {@linkplain Debit#claim()
+     * claimed} it.
+     */
     Mono<Void> refund(Debit debit);
 
     /**
-     * Takes permits whether they are there or not, in one atomic step: what was spent already. At most {@code maxDebt}
-     * are overdrawn; of several parts of a policy each is charged as far as that goes. Waiters of this process are re-planned; slots
-     * that a store has promised stay. Works after {@link #close()} too.
+     * {@link #refund} on the caller's thread, if that needs no round trip.
+     *
+     * @return false if it cannot be done here: then {@link #refund} must
+     */
+    default boolean refundNow(Debit debit) {
+        return false;
+    }
+
+    /**
+     * Takes permits that were spent already, whether the key has them or not, in one atomic step. The key
+     * owes at most {@code maxDebt} afterwards; each part of a composite policy is charged as far as that
+     * goes. Waiters of this process are rescheduled; reserved slots stay. Works after {@link #close()} too.
      *
      * @param permits at least 1; may be more than the policy's capacity
      * @return how many could not be charged; an error if the store did not answer
@@ -81,34 +132,34 @@ public interface LimiterState {
         return Mono.error(new UnsupportedOperationException("this store cannot charge what was spent without asking"));
     }
 
-    /** Denies the key everything for this long from now, or ends its pause if zero; waiters are re-planned. */
-    Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration);
-
-    /** As {@link #pause}, in one atomic step unless the key is paused for longer: then nothing happens, and zero does nothing. */
-    Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration);
+    /**
+     * Denies every request of the key for {@code duration} from now; zero ends a pause. Waiters are
+     * rescheduled.
+     *
+     * @param extendOnly whether a longer pause stays, and zero does nothing; decided in one atomic step
+     */
+    Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly);
 
     /**
-     * Moves what the key spent from one policy to another, capped at the new capacity: no burst above the new limit. Null is
-     * the limiter's policy in effect.
+     * Moves the key's usage from one policy to another, capped at the new capacity: no burst above the new
+     * limit. Null is the limiter's policy in effect.
      */
     Mono<Void> migrate(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to);
 
     /**
-     * Replaces the policy of all keys that have no override. Usage so far is kept, capped at the new capacity, and
-     * recovers at the new rate from now on; waiters are rescheduled, those that request more than the new capacity
-     * fail.
+     * Replaces the policy of all keys that have no override. Usage so far is kept, capped at the new
+     * capacity, and recovers at the new rate from now on; waiters are rescheduled, those that request more
+     * than the new capacity fail.
      */
     default Mono<Void> changePolicy(RateLimitPolicy to) {
         return Mono.error(new UnsupportedOperationException("this store cannot change a policy while it is in use"));
     }
 
-    /** Sets the listener that is called first, with the new policy, each time the limiter's policy {@linkplain #changePolicy changes}. */
+    /**
+     * Sets the listener that is called first, with the new policy, each time the limiter's policy {@linkplain
+     * #changePolicy changes}.
+     */
     default void onPolicyChange(Consumer<RateLimitPolicy> listener) {}
-
-    /** Whether others than this state take permits of the same keys, or may. */
-    default boolean isShared() {
-        return false;
-    }
 
     /** Ends every wait with an error, then completes; any number of calls close once. */
     Mono<Void> close();

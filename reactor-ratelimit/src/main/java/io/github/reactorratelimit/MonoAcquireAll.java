@@ -1,68 +1,166 @@
 package io.github.reactorratelimit;
 
+import io.github.reactorratelimit.LimiterState.KeyRequest;
+import io.github.reactorratelimit.RateLimiter.PermitRequest;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 
-/** {@link RateLimiter#acquireAll} of limiters whose states are all in memory. */
-final class MonoAcquireAll extends MonoImmediate<JointDecision> {
+/**
+ * {@link RateLimiter#acquireAll}: on the fast path if every limiter decides there, in one step if their store
+ * can do that, else one after the other until one denies.
+ */
+final class MonoAcquireAll extends MonoRequest<JointDecision, JointDecision> {
 
-    private final MonoTryAcquire[] requests;
+    private final List<PermitRequest> requests;
+    private final List<Mono<Decision>> answers;
+    private final boolean hasFastPath;
 
-    private MonoAcquireAll(MonoTryAcquire[] requests) {
-        this.requests = requests;
-    }
-
-    /** Null if one of them is not in memory. */
-    static @Nullable MonoAcquireAll of(List<RateLimiter.PermitRequest> requests) {
-        MonoTryAcquire[] immediate = new MonoTryAcquire[requests.size()];
-        for (int i = 0; i < immediate.length; i++) {
-            RateLimiter.PermitRequest request = requests.get(i);
-            if (request.limiter() instanceof DefaultRateLimiter limiter
-                    && limiter.tryAcquire(request.key(), request.permits()) instanceof MonoTryAcquire one) {
-                immediate[i] = one;
-            } else {
-                return null;
-            }
+    MonoAcquireAll(List<PermitRequest> requests) {
+        this.requests = List.copyOf(requests);
+        if (this.requests.isEmpty()) {
+            throw new IllegalArgumentException("requests must not be empty");
         }
-        return new MonoAcquireAll(immediate);
+        this.answers = new ArrayList<>(requests.size());
+        boolean decidesNow = true;
+        for (PermitRequest request : this.requests) {
+            answers.add(request.limiter().tryAcquire(request.key(), request.permits()));
+            decidesNow &= request.limiter() instanceof DefaultRateLimiter limiter && limiter.decidesNow();
+        }
+        this.hasFastPath = decidesNow;
     }
 
+    /**
+     * Null also if one of them cannot decide now, because it is closed for example: then that is found out
+     * later.
+     */
     @Override
-    JointDecision decide() {
-        Decision[] decisions = new Decision[requests.length];
-        int count = 0;
-        try {
-            while (count < requests.length) {
-                Decision decision = requests[count].decide();
-                decisions[count] = decision;
-                requests[count++].delivering(decision);
-                if (!decision.allowed()) {
-                    undo(decisions, count);
-                    return new JointDecision(List.of(Arrays.copyOf(decisions, count)));
-                }
+    @Nullable
+    JointDecision decideNow() {
+        if (!hasFastPath) {
+            return null;
+        }
+        Decision[] decisions = new Decision[answers.size()];
+        for (int i = 0; i < decisions.length; i++) {
+            Decision decision = (Decision) ((MonoRequest<?, ?>) answers.get(i)).decideNow();
+            if (decision == null || !decision.allowed()) {
+                undo(Arrays.asList(decisions).subList(0, i));
+                decisions[i] = decision;
+                return decision == null ? null : new JointDecision(List.of(Arrays.copyOf(decisions, i + 1)));
             }
-        } catch (RuntimeException failure) {
-            undo(decisions, count);
-            throw failure;
+            decisions[i] = decision;
         }
         return new JointDecision(List.of(decisions));
     }
 
-    private void undo(Decision[] decisions, int count) {
-        for (int i = 0; i < count; i++) {
-            requests[i].undo(decisions[i]);
-        }
+    @Override
+    Mono<JointDecision> decideLater() {
+        Mono<JointDecision> oneByOne = Mono.usingWhen(
+                Mono.fromSupplier(Taken::new),
+                Taken::requestUntilDenied,
+                Taken::settle,
+                (taken, error) -> taken.giveBack(),
+                Taken::giveBack);
+        boolean mayShareAStep = requests.stream().allMatch(request -> request.limiter() instanceof DefaultRateLimiter);
+        return mayShareAStep ? inOneStep().switchIfEmpty(oneByOne) : oneByOne;
     }
 
     @Override
-    void delivering(JointDecision joint) {}
+    JointDecision deliver(JointDecision decision) {
+        return decision;
+    }
 
     @Override
-    void undo(JointDecision joint) {
-        List<Decision> decisions = joint.decisions();
+    void undo(JointDecision decision) {
+        undo(decision.decisions());
+    }
+
+    private void undo(List<Decision> decisions) {
         for (int i = 0; i < decisions.size(); i++) {
-            requests[i].undo(decisions.get(i));
+            refundInBackground(i, decisions.get(i));
+        }
+    }
+
+    /** The store counts what it could not give back. */
+    private void refundInBackground(int request, Decision decision) {
+        requests.get(request).limiter().refund(decision).subscribe(done -> {}, counted -> {});
+    }
+
+    /** Empty if they have to be asked one by one. */
+    private Mono<JointDecision> inOneStep() {
+        return Flux.fromIterable(requests)
+                .concatMap(request -> limiterOf(request).keyRequest(request.key(), request.permits()))
+                .collectList()
+                .filter(found -> found.size() == requests.size())
+                .flatMap(found -> found.get(0)
+                        .state()
+                        .evaluateTogether(found)
+                        .doOnNext(decisions -> notifyListeners(found, decisions)))
+                .map(JointDecision::new);
+    }
+
+    private static DefaultRateLimiter limiterOf(PermitRequest request) {
+        return (DefaultRateLimiter) request.limiter();
+    }
+
+    private void notifyListeners(List<KeyRequest> found, List<Decision> decisions) {
+        boolean kept = decisions.get(decisions.size() - 1).allowed();
+        for (int i = 0; i < decisions.size(); i++) {
+            limiterOf(requests.get(i)).listeners().decidedTogether(found.get(i).key(), decisions.get(i), kept);
+        }
+    }
+
+    /**
+     * What one subscription has taken so far. Decisions may still come in when the subscriber has cancelled.
+     */
+    private final class Taken {
+
+        /**
+         * Those that count; null once they were refunded: the caller that takes the list out owns what is in
+         * it.
+         */
+        private final AtomicReference<@Nullable List<Decision>> decisions = new AtomicReference<>(List.of());
+
+        Mono<JointDecision> requestUntilDenied() {
+            return Flux.range(0, answers.size())
+                    .concatMap(i -> answers.get(i).doOnNext(decision -> add(i, decision)), 0)
+                    .takeUntil(decision -> !decision.allowed())
+                    .collectList()
+                    .map(JointDecision::new);
+        }
+
+        private void add(int request, Decision decision) {
+            List<Decision> before = decisions.getAndUpdate(seen -> seen == null ? null : with(seen, decision));
+            if (before == null) {
+                refundInBackground(request, decision);
+            }
+        }
+
+        private static List<Decision> with(List<Decision> seen, Decision decision) {
+            List<Decision> more = new ArrayList<>(seen);
+            more.add(decision);
+            return more;
+        }
+
+        Mono<Void> settle() {
+            List<Decision> all = decisions.get();
+            boolean allowed = all == null || all.get(all.size() - 1).allowed();
+            return allowed ? Mono.empty() : giveBack();
+        }
+
+        Mono<Void> giveBack() {
+            return Mono.defer(() -> {
+                List<Decision> mine = decisions.getAndSet(null);
+                return mine == null
+                        ? Mono.empty()
+                        : Flux.range(0, mine.size())
+                                .concatMap(i -> requests.get(i).limiter().refund(mine.get(i)))
+                                .then();
+            });
         }
     }
 }

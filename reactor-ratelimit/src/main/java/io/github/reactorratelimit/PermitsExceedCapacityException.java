@@ -1,8 +1,8 @@
 package io.github.reactorratelimit;
 
 /**
- * A request asked for more permits than the policy can ever give at once. Waiting would not help, so
- * it is refused without one; raise the capacity or ask for less.
+ * A request for more permits than the policy can ever grant at once. Waiting would not help, so it is refused
+ * immediately: raise the capacity or request less.
  */
 public final class PermitsExceedCapacityException extends RateLimitException {
 
@@ -18,12 +18,12 @@ public final class PermitsExceedCapacityException extends RateLimitException {
         this.capacity = capacity;
     }
 
-    /** Permits that were asked for. */
+    /** Permits that were requested. */
     public long permits() {
         return permits;
     }
 
-    /** The most one request may ask for. */
+    /** The most permits of one request. */
     public long capacity() {
         return capacity;
     }

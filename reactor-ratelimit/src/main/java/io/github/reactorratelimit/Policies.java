@@ -4,14 +4,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 
-/** Combines policies. */
+/**
+ * Combines policies.
+ *
+ * <pre>{@code
+ * Policies.all(TokenBucket.perSecond(10), FixedWindow.daily(10_000, zone))
+ * }</pre>
+ */
 public final class Policies {
 
     private Policies() {}
 
     /**
-     * Several policies on one key, allowed only if all allow: {@code all(TokenBucket.perSecond(10),
-     * FixedWindow.daily(10_000, zone))}. Composites among the arguments are flattened.
+     * Several policies on one key, allowed only if all allow. Composites among the arguments are flattened.
      */
     public static CompositePolicy all(RateLimitPolicy first, RateLimitPolicy second, RateLimitPolicy... more) {
         Objects.requireNonNull(more, "more");

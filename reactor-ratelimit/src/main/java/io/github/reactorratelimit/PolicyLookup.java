@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * The only place that knows which policy applies to a key: the limiter's policy in effect, or an override that the
- * user's resolver gave for the key.
+ * The only place that knows which policy applies to a key: the limiter's policy in effect, or an override
+ * that the user's resolver gave for the key.
  *
- * <p>Overrides are cached for a while. If the answer for a cached key changes, its usage first moves to the new policy in
- * the store, so that nothing spent is lost. Concurrent requests for one key share a look-up: it uses the Context of the
- * first and continues if they cancel.
+ * <p>Overrides are cached for a while. If the answer for a cached key changes, its usage first moves to the
+ * new policy in the store, so that nothing spent is lost. Concurrent requests for one key share a look-up: it
+ * uses the Context of the first and continues if they cancel.
  */
 final class PolicyLookup {
 
@@ -37,21 +37,13 @@ final class PolicyLookup {
      * The policy of a key, and how a state is asked for it.
      *
      * @param override null if the key follows the limiter's policy
-     * @param plainCapacity the most permits of one request that needs no release; asking the policy costs more where
-     *     there are many kinds
+     * @param capacity the policy's; a field, because asking the policy costs more where there are many kinds
+     * @param needsRelease the policy's
      */
-    record KeyPolicy(RateLimitPolicy policy, @Nullable RateLimitPolicy override, long plainCapacity) {
+    record KeyPolicy(RateLimitPolicy policy, @Nullable RateLimitPolicy override, long capacity, boolean needsRelease) {
 
-        private static KeyPolicy ofAll(RateLimitPolicy policy) {
-            return new KeyPolicy(policy, null, plainCapacity(policy));
-        }
-
-        private static KeyPolicy override(RateLimitPolicy policy) {
-            return new KeyPolicy(policy, policy, plainCapacity(policy));
-        }
-
-        private static long plainCapacity(RateLimitPolicy policy) {
-            return policy.needsRelease() ? 0 : policy.capacity();
+        private static KeyPolicy of(RateLimitPolicy policy, @Nullable RateLimitPolicy override) {
+            return new KeyPolicy(policy, override, policy.capacity(), policy.needsRelease());
         }
     }
 
@@ -93,8 +85,8 @@ final class PolicyLookup {
         this.state = state;
         this.resolver = resolver;
         this.keepNanos = resolver == null ? 0 : Saturated.nanos(Checks.waitTime("cacheFor", resolver.cacheFor));
-        this.ofAll = KeyPolicy.ofAll(settings.policy());
-        state.onPolicyChange(policy -> ofAll = KeyPolicy.ofAll(policy));
+        this.ofAll = KeyPolicy.of(settings.policy(), null);
+        state.onPolicyChange(policy -> ofAll = KeyPolicy.of(policy, null));
     }
 
     /** Whether keys may have overrides. */
@@ -167,7 +159,9 @@ final class PolicyLookup {
         return known.size();
     }
 
-    /** One call of the resolver, shared by all who wait for its answer. Look-ups of a key follow each other. */
+    /**
+     * One call of the resolver, shared by all who wait for its answer. Look-ups of a key follow each other.
+     */
     private final class LookUp {
 
         final Mono<KeyPolicy> answer;
@@ -203,7 +197,10 @@ final class PolicyLookup {
                 .flatMap(override -> migrated(key, override.orElse(null)));
     }
 
-    /** Empty if the key follows the limiter. Permits in flight cannot move: those of two limits would run side by side. */
+    /**
+     * Empty if the key follows the limiter. Permits in flight cannot move: those of two limits would run side
+     * by side.
+     */
     private Optional<RateLimitPolicy> override(RateLimitPolicy policy) {
         if (policy.equals(settings.policy())) {
             return Optional.empty();
@@ -218,7 +215,7 @@ final class PolicyLookup {
 
     /** While usage moves, the cache no longer gives the policy before: requests wait for the new one. */
     private Mono<KeyPolicy> migrated(String key, @Nullable RateLimitPolicy to) {
-        Known next = new Known(to == null ? null : KeyPolicy.override(to), Saturated.plus(nowNanos(), keepNanos));
+        Known next = new Known(to == null ? null : KeyPolicy.of(to, to), Saturated.plus(nowNanos(), keepNanos));
         Mono<KeyPolicy> remembered = Mono.fromSupplier(() -> remember(key, next));
         Known before = known.get(key);
         if (before == null || before.hasPolicy(to)) {

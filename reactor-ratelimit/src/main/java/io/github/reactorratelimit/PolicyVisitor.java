@@ -1,8 +1,9 @@
 package io.github.reactorratelimit;
 
 /**
- * Tells the kinds of policies apart: one method for each, so that code which must know them all does not compile when a
- * new kind appears. Most code does not need it: see the other methods of {@link RateLimitPolicy}.
+ * Tells the kinds of policies apart: one method for each, so that code which must know them all does not
+ * compile when a new kind appears. Most code does not need it: see the other methods of {@link
+ * RateLimitPolicy}.
  *
  * <pre>{@code
  * String name = policy.accept(new MyNames());   // MyNames implements PolicyVisitor<String>

@@ -12,7 +12,7 @@ import reactor.util.context.Context;
 import reactor.util.context.ContextView;
 
 /**
- * What the Reactor Context tells a limiter.
+ * What a limiter reads from the Reactor Context.
  *
  * <pre>{@code
  * service.call().contextWrite(RateLimitContext.deadline(Duration.ofSeconds(2)))
@@ -37,27 +37,26 @@ public final class RateLimitContext {
     private RateLimitContext() {}
 
     /**
-     * Answers to what is asked upstream may come on {@code thread}, where a store would otherwise choose one: for callers that would go back
-     * there anyway, which is one change of thread less. On Redis that is what a {@code tryAcquire} of a token bucket or GCRA is told by a call that it
-     * shares with others. Whatever else comes as usual: failures, decisions made while Redis is away, what must be asked for alone, other
-     * policies, {@code acquireAll} and waits; and what is known at once. So who needs the thread must look where it is.
+     * Decisions of requests upstream may be delivered on {@code thread}, where a store would otherwise choose
+     * one. Use it for a caller that would go back there anyway: it saves a change of thread. A store may
+     * still deliver elsewhere, so a caller that needs the thread must check where it is.
      *
-     * <p>What the thread asks so in one turn travels together: it is sent when the turn ends, or some milliseconds later by another
-     * thread if the turn takes so long.
+     * <p>Requests that the thread makes in one task travel together: they are sent when the task ends, or
+     * some milliseconds later by another thread if the task takes longer.
      */
     public static Function<Context, Context> answersOn(CallerThread thread) {
         Objects.requireNonNull(thread, "thread");
         return context -> context.put(CALLER, thread);
     }
 
-    /** Where answers are wanted, null if it was not said. */
+    /** The thread on which decisions are wanted; null if there is none. */
     public static @Nullable CallerThread callerThread(ContextView context) {
         return context.<@Nullable CallerThread>getOrDefault(CALLER, null);
     }
 
     /**
-     * A deadline for every wait upstream, counted from subscription: a wait known to pass it is denied at
-     * once. Of several deadlines the earliest counts. For limiters on Reactor's own schedulers.
+     * A deadline for every wait upstream, counted from subscription: a request that would wait past it is
+     * denied immediately. Of several deadlines the earliest counts. For limiters on Reactor's own schedulers.
      */
     public static Function<Context, Context> deadline(Duration fromNow) {
         return deadline(fromNow, Schedulers.parallel());

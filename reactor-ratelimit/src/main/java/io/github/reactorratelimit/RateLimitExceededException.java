@@ -6,7 +6,13 @@ import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A request was denied: {@link #decision()} says by which limit and when to come back. */
+/**
+ * A request was denied: {@link #decision()} says by which limit and when to retry.
+ *
+ * <pre>{@code
+ * call.onErrorResume(RateLimitExceededException.class, denied -> busy(denied.decision().retryAfter()));
+ * }</pre>
+ */
 public final class RateLimitExceededException extends RateLimitException {
 
     private static final long serialVersionUID = 2L;
@@ -14,14 +20,17 @@ public final class RateLimitExceededException extends RateLimitException {
     private final transient Decision decision;
     private final @Nullable String limiter;
 
-    /** Only for the serialised form, which has no decision: a denial costs less than the words for it. */
+    /** Only for the serialised form, which has no decision; otherwise it is made when it is read. */
     private @Nullable String message;
 
     public RateLimitExceededException(Decision decision) {
         this(decision, null);
     }
 
-    /** @param limiter the {@linkplain RateLimiter#name() name} of the limiter that denied; null if it is not known */
+    /**
+     * @param limiter the {@linkplain RateLimiter#name() name} of the limiter that denied; null if it is not
+     *     known
+     */
     public RateLimitExceededException(Decision decision, @Nullable String limiter) {
         super(null);
         this.decision = Objects.requireNonNull(decision, "decision");

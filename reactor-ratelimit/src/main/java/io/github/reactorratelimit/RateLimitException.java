@@ -3,8 +3,8 @@ package io.github.reactorratelimit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Anything a limiter signals as an error. Has no stack trace, which would say nothing about the cause
- * and cost more than the decision itself, and never prints a key.
+ * Every error that a limiter signals. It has no stack trace, which would say nothing about the cause and cost
+ * more than the decision itself, and it never prints a key.
  */
 public abstract class RateLimitException extends RuntimeException {
 

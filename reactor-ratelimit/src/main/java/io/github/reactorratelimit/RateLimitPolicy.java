@@ -7,8 +7,12 @@ import java.util.Optional;
 /**
  * The rule: how many permits per time, in which shape. An immutable value, valid by construction.
  *
- * <p>A policy says nothing about where the state lives or what happens on a denial: those belong to
- * the {@link RateLimitStore} and to whoever asks. Two equal policies are interchangeable.
+ * <pre>{@code
+ * RateLimitPolicy policy = Policies.all(TokenBucket.perSecond(10), FixedWindow.of(1_000, Duration.ofDays(1)));
+ * }</pre>
+ *
+ * <p>A policy says nothing about where the state lives or what a denial does: those belong to the {@link
+ * RateLimitStore} and the caller. Equal policies are interchangeable.
  */
 public sealed interface RateLimitPolicy
         permits TokenBucket,
@@ -22,14 +26,15 @@ public sealed interface RateLimitPolicy
                 CompositePolicy {
 
     /**
-     * The most permits one request may ask for. Asking for more can never succeed and is answered with
-     * {@link PermitsExceedCapacityException} at once, never with an endless wait.
+     * The most permits of one request. A request for more can never succeed: it fails immediately with {@link
+     * PermitsExceedCapacityException}.
      */
     long capacity();
 
     /**
-     * Whether what was taken can be {@linkplain RateLimiter#reserve settled} by what was really spent. Not for a {@link
-     * LeakyBucket} or a {@link WarmUp}, whose slots pass by, nor for a {@link ConcurrencyLimit}, whose permits are not spent.
+     * Whether permits can be {@linkplain RateLimiter#reserve reserved} and settled by what was really spent.
+     * Not those of a {@link LeakyBucket} or a {@link WarmUp}, whose slots pass by, nor of a {@link
+     * ConcurrencyLimit}, which are not spent.
      */
     default boolean settles() {
         return true;
@@ -40,12 +45,15 @@ public sealed interface RateLimitPolicy
         return false;
     }
 
-    /** The period or window that the limit is stated for; of {@link Policies#all} the longest. Zero if there is none. */
+    /**
+     * The period or window that the limit is stated for; of {@link Policies#all} the longest. Zero if there
+     * is none.
+     */
     Duration period();
 
     /**
-     * The time in which this many permits come back at the sustained rate, rounded up to a nanosecond. Empty where they
-     * come back by a release. {@link Policies#all} is as slow as its slowest part.
+     * The time in which this many permits come back at the sustained rate, rounded up to a nanosecond. Empty
+     * where they come back by a release. {@link Policies#all} is as slow as its slowest part.
      */
     Optional<Duration> timeFor(long permits);
 
@@ -55,8 +63,8 @@ public sealed interface RateLimitPolicy
     }
 
     /**
-     * Permits that may wait for one key at the same time: those of a {@link LeakyBucket}, also as a part of {@link
-     * Policies#all}. {@link Long#MAX_VALUE} where the policy has no queue of its own.
+     * Permits that may wait for one key at the same time: those of a {@link LeakyBucket}, also as a part of
+     * {@link Policies#all}. {@link Long#MAX_VALUE} where the policy has no queue of its own.
      */
     default long queueCapacity() {
         return Long.MAX_VALUE;

@@ -1,7 +1,8 @@
 package io.github.reactorratelimit;
 
 /**
- * Counts what a limiter does, for meters or logs of your own; {@code MicrometerRecorder} is one for Micrometer. Override what you need.
+ * Counts what a limiter does, for meters or logs of your own; {@code MicrometerRecorder} is one for
+ * Micrometer. Override what you need.
  *
  * <pre>{@code
  * LongAdder denied = new LongAdder();
@@ -13,8 +14,8 @@ package io.github.reactorratelimit;
  * RateLimiter limiter = RateLimiter.builder(policy).recorder(counting).build();
  * }</pre>
  *
- * <p>Many threads call it on the hot path: an implementation must be fast and must not block. If it throws, the first exception is
- * logged and no request fails. No method gets a key, because a key may be a secret.
+ * <p>Many threads call it on the hot path: an implementation must be fast and must not block. If it throws,
+ * the first exception is logged and no request fails. No method gets a key, because a key may be a secret.
  */
 public interface RateLimitRecorder {
 
@@ -37,7 +38,10 @@ public interface RateLimitRecorder {
     enum Event {
         /** Permits came back: by a refund, or because a lease was released. */
         REFUNDED,
-        /** Permits could not come back, because the store did not answer or a refund would cost it too much. They stay spent. */
+        /**
+         * Permits could not come back, because the store did not answer or a refund would cost it too much.
+         * They stay spent.
+         */
         REFUND_LOST,
         /** Permits were reserved, to be settled later. */
         RESERVED,
@@ -45,16 +49,25 @@ public interface RateLimitRecorder {
         SETTLED,
         /** Permits spent beyond a reservation were not charged, because the key's debt is at its maximum. */
         UNCHARGED,
-        /** Permits could not be charged, because the store did not answer: spent beyond a reservation, or granted without the store. */
+        /**
+         * Permits could not be charged, because the store did not answer: spent beyond a reservation, or
+         * granted without the store.
+         */
         CHARGE_LOST,
         /**
-         * Permits of a {@link ConcurrencyLimit} are in use here, but the store counts them as free: the lease was not renewed in time,
-         * or the store lost it. More work may be in flight than the limit allows.
+         * Permits of a {@link ConcurrencyLimit} are in use here, but the store counts them as free: the lease
+         * was not renewed in time, or the store lost it. More work may be in flight than the limit allows.
          */
         LEASE_LOST,
-        /** Prepaid permits were not spent in time and were given back. Other processes could not use them meanwhile. */
+        /**
+         * Prepaid permits were not spent in time and were given back. Other processes could not use them
+         * meanwhile.
+         */
         PREPAID_EXPIRED,
-        /** Prepaid permits could not be given back, because the store did not answer or the policy changed. They stay spent. */
+        /**
+         * Prepaid permits could not be given back, because the store did not answer or the policy changed.
+         * They stay spent.
+         */
         PREPAID_LOST,
         /** Prepaid permits were requested, and no answer came: the store may have debited them or not. */
         PREPAID_UNANSWERED,
@@ -62,11 +75,14 @@ public interface RateLimitRecorder {
         SHADOW_ALLOWED,
         /** The shadow would have denied a request. */
         SHADOW_DENIED,
-        /** The shadow missed a request, a refund, a reset or a pause because its store failed. Concerns no number of permits. */
+        /**
+         * The shadow missed a request, a refund, a reset or a pause because its store failed. Concerns no
+         * number of permits.
+         */
         SHADOW_FAILED,
         /**
-         * The store answered a call with an error that is no outage, such as a missing permission. The requests of that call fail with a
-         * {@link RateLimitException}. Concerns no number of permits.
+         * The store answered a call with an error that is no outage, such as a missing permission. The
+         * requests of that call fail with a {@link RateLimitException}. Concerns no number of permits.
          */
         STORE_FAILED,
         /** A request was allowed without the store, which did not answer. */
@@ -91,10 +107,10 @@ public interface RateLimitRecorder {
     default void waited(WaitOutcome outcome, long waitedNanos) {}
 
     /**
-     * A grant was delivered {@code lateNanos} after it was due, by the limiter's clock. A grant that a refund made possible was due at
-     * the refund. Under a bucket policy every delivered waiter is measured. Under other policies, and under
-     * {@link LeakyBucket#strictSpacing()}, only a waiter whose due time was scheduled: if one late timer grants several requests, the
-     * first of them.
+     * A grant was delivered {@code lateNanos} after it was due, by the limiter's clock. A grant that a refund
+     * made possible was due at the refund. Under a bucket policy every delivered waiter is measured. Under
+     * other policies, and under {@link LeakyBucket#strictSpacing()}, only a waiter whose due time was
+     * scheduled: if one late timer grants several requests, the first of them.
      */
     default void deliveredLate(long lateNanos) {}
 

@@ -11,12 +11,19 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Builds a {@link RateLimiter}; contradictions are refused at once. The only class of this package
- * that knows where limiters and the default store are made.
+ * Builds a {@link RateLimiter}. Contradictions are refused when they are made.
+ *
+ * <pre>{@code
+ * RateLimiter limiter = RateLimiter.builder(TokenBucket.perSecond(50))
+ *         .name("orders")
+ *         .store(store)
+ *         .recorder(MicrometerRecorder.create(registry, "orders"))
+ *         .build();
+ * }</pre>
  */
 public final class RateLimiterBuilder {
 
-    /** Requests that may wait for one key unless {@link #maxWaiters(int)} says otherwise. */
+    /** The default of {@link #maxWaiters(int)}. */
     public static final int DEFAULT_MAX_WAITERS = 10_000;
 
     private final RateLimitPolicy policy;
@@ -35,7 +42,7 @@ public final class RateLimiterBuilder {
         this.policy = Objects.requireNonNull(policy, "policy");
     }
 
-    /** A name for errors and meters; {@code "default"} unless given. */
+    /** A name for errors and meters. Default: {@code "default"}. */
     public RateLimiterBuilder name(String name) {
         if (Objects.requireNonNull(name, "name").isBlank()) {
             throw new IllegalArgumentException("name must not be blank");
@@ -44,17 +51,16 @@ public final class RateLimiterBuilder {
         return this;
     }
 
-    /** Where the state lives; a {@link LocalStore} of its own unless given. */
+    /** Where the state lives. Default: a new {@link LocalStore}, in this process. */
     public RateLimiterBuilder store(RateLimitStore store) {
         this.store = Objects.requireNonNull(store, "store");
         return this;
     }
 
     /**
-     * Clock, timer, and where those who waited are told. Unless given, the clock and timer are {@link
-     * Schedulers#parallel()}, and subscribers are told on {@link Schedulers#boundedElastic()}, which has
-     * threads to spare: one that burns time delays itself, not the grants of the others. On a scheduler
-     * of your own with few threads it may delay them.
+     * The clock, the timer, and where waiters are signalled. Default: the clock and timer are {@link
+     * Schedulers#parallel()}, and waiters are signalled on {@link Schedulers#boundedElastic()}, so that a
+     * slow subscriber delays only itself. On a scheduler with few threads it may delay other grants.
      */
     public RateLimiterBuilder scheduler(Scheduler scheduler) {
         this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
@@ -68,8 +74,8 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * Requests that may wait for one key at a time; one more is denied at once. A {@link LeakyBucket} is
-     * also bounded by its own queue.
+     * Requests that may wait for one key at a time; one more is denied immediately. A {@link LeakyBucket} is
+     * also bounded by its queue capacity.
      */
     public RateLimiterBuilder maxWaiters(int maxWaiters) {
         if (maxWaiters < 1) {
@@ -80,9 +86,9 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * Permits that a key may owe after {@link Reservation#settle} charged more than it had. Default: its policy's capacity. Permits beyond
-     * the maximum are not charged, and a recorder counts them as {@link RateLimitRecorder.Event#UNCHARGED}. 0 charges no more than the
-     * key has.
+     * Permits that a key may owe after {@link Reservation#settle} charged more than it had. Default: its
+     * policy's capacity. Permits beyond the maximum are not charged, and a recorder counts them as {@link
+     * RateLimitRecorder.Event#UNCHARGED}. 0 charges no more than the key has.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -92,16 +98,20 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * A policy per key: VIPs, tiers, plans from a database. An empty Mono means the limiter's own policy;
-     * an error, or no answer within 5 seconds, fails the request, and nothing is taken. The time it takes
-     * counts towards {@code maxWait} and the deadline: when they are over, the request is denied. A {@code
-     * maxWait} of zero waits for the policy, and for nothing else.
+     * A policy per key: tiers, plans from a database. An empty Mono means the limiter's own policy. If the
+     * resolver fails or does not answer within 5 seconds, the request fails and takes nothing. The look-up
+     * counts towards {@code maxWait} and the deadline: when they have passed, the request is denied. A {@code
+     * maxWait} of zero waits for the policy only.
      *
-     * <p>Those who ask for one key at the same time share a look-up, made with the Context of the first.
-     * Answers are kept for {@code cacheFor}, for at most 100 000 keys. When the policy of one of these
-     * changes, what the key spent is carried over; of a key beyond them, or one that gave way to another
-     * after {@code cacheFor}, it is not. A {@link ConcurrencyLimit} other than the limiter's own policy is
-     * refused with an {@link IllegalStateException}: permits in flight cannot be carried over.
+     * <pre>{@code
+     * RateLimiter.builder(free).policyPerKey(customer -> plans.of(customer).map(Plan::policy), Duration.ofMinutes(1))
+     * }</pre>
+     *
+     * <p>Concurrent requests for one key share a look-up, made with the Context of the first. Answers are
+     * cached for {@code cacheFor}, for at most 100 000 keys. If the policy of a cached key changes, its usage
+     * is carried over; for a key that is not cached, it is not. A {@link ConcurrencyLimit} other than the
+     * limiter's own policy is refused with an {@link IllegalStateException}: permits in flight cannot be
+     * carried over.
      */
     public RateLimiterBuilder policyPerKey(
             Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver, Duration cacheFor) {
@@ -111,12 +121,15 @@ public final class RateLimiterBuilder {
     }
 
     /**
-     * A policy for all keys that only counts what it would have decided, as {@link RateLimitRecorder.Event#SHADOW_ALLOWED} and {@link
-     * RateLimitRecorder.Event#SHADOW_DENIED}. It gets every request, also those that the live policy denies, and resets, pauses and
-     * refunds. A request that may wait is a {@code tryAcquire} for it, made on arrival; one for more permits than its capacity counts as
-     * denied. It never delays, denies or fails a request. Its state is in the same store under the name {@code <name>.shadow}.
+     * A policy for all keys that only counts what it would have decided, as {@link
+     * RateLimitRecorder.Event#SHADOW_ALLOWED} and {@link RateLimitRecorder.Event#SHADOW_DENIED}. It gets
+     * every request, also those that the live policy denies, and resets, pauses and refunds. A request that
+     * may wait is a {@code tryAcquire} for it, made on arrival; one for more permits than its capacity counts
+     * as denied. It never delays, denies or fails a request. Its state is in the same store under the name
+     * {@code <name>.shadow}.
      *
-     * @throws IllegalArgumentException if it is a {@link ConcurrencyLimit}: how long denied work would have run is unknown
+     * @throws IllegalArgumentException if it is a {@link ConcurrencyLimit}: how long denied work would have
+     *     run is unknown
      */
     public RateLimiterBuilder shadow(RateLimitPolicy policy) {
         if (Objects.requireNonNull(policy, "policy").needsRelease()) {
@@ -127,7 +140,10 @@ public final class RateLimiterBuilder {
         return this;
     }
 
-    /** Gets every decision with its key. {@code HotKeys} is one: it finds the keys that are used most and denied most. */
+    /**
+     * Gets every decision with its key. {@code HotKeys} is one: it finds the keys that are used most and
+     * denied most.
+     */
     public RateLimiterBuilder keyRecorder(KeyRecorder keyRecorder) {
         this.keyRecorder = Objects.requireNonNull(keyRecorder, "keyRecorder");
         return this;

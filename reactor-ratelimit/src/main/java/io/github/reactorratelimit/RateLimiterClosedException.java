@@ -1,6 +1,6 @@
 package io.github.reactorratelimit;
 
-/** The limiter was closed, or its scheduler disposed, before the request was answered. */
+/** The limiter was closed, or its scheduler disposed, before the request was decided. */
 public final class RateLimiterClosedException extends RateLimitException {
 
     private static final long serialVersionUID = 1L;

@@ -3,9 +3,10 @@ package io.github.reactorratelimit;
 import reactor.core.publisher.Mono;
 
 /**
- * Permits that were taken by an estimate, before the work began that spends them. When it ended, {@link #settle} corrects
- * that by what it really cost: what was too much is given back, what was too little is charged without asking, and may
- * overdraw the key. Then the key owes a debt: everybody who asks for it is denied until that is paid off by time.
+ * Permits that were taken by an estimate before the work that spends them begins. When the work has ended,
+ * {@link #settle} corrects the estimate by the real cost: too many permits are refunded, too few are charged
+ * without a request and may overdraw the key. Then the key owes a debt, and its requests are denied until
+ * time has paid it off.
  *
  * <pre>{@code
  * limiter.reserve("tenant", 500)
@@ -13,8 +14,8 @@ import reactor.core.publisher.Mono;
  *                 .flatMap(answer -> reserved.settle(answer.tokens()).thenReturn(answer)));
  * }</pre>
  *
- * <p>A reservation is settled once; one that never is stays spent as estimated. Made by {@link RateLimiter#reserve}; safe for
- * any thread.
+ * <p>A reservation is settled once; if it never is, the estimate stays spent. {@link RateLimiter#reserve}
+ * makes it. Any thread may use it.
  */
 public interface Reservation {
 
@@ -27,19 +28,19 @@ public interface Reservation {
     }
 
     /**
-     * Says, while the work goes on, how much it has spent so far. What is beyond the estimate, and beyond what was said before,
-     * is charged now, once subscribed to; nothing is given back. Of no effect after {@link #settle}, and if it is less
-     * than was said before. Completes also if it could not be charged, which is counted.
+     * Charges what the work has spent so far beyond the estimate and earlier calls, when subscribed to;
+     * refunds nothing. It has no effect after {@link #settle}, or if {@code soFar} is less than before. It
+     * also completes if the permits could not be charged, which is counted.
      *
-     * @param soFar permits spent since the work began; what was said here is spent: settling by less counts as this
+     * @param soFar permits spent since the work began; these are spent: settling by less counts as this
      * @throws IllegalArgumentException if it is negative
      */
     Mono<Void> accrue(long soFar);
 
     /**
-     * Corrects the estimate by what was really spent, once subscribed to. The first subscription counts, whatever the others
-     * say; they change nothing, and their {@link Settlement} tells so. Never fails because of the store: what it could not be
-     * told is counted.
+     * Corrects the estimate by what was really spent, when subscribed to. The first subscription counts; the
+     * others change nothing, and their {@link Settlement} says so. It never fails because of the store:
+     * permits that could not be charged or refunded are counted.
      *
      * @param actual permits that were really spent, perhaps 0
      * @throws IllegalArgumentException if it is negative

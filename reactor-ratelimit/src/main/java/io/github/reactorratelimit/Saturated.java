@@ -3,8 +3,8 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 
 /**
- * Sums and times that end at {@link Long#MAX_VALUE}, which means without a bound, instead of overflowing. For the packages of
- * this library; users do not need it.
+ * Sums and times that end at {@link Long#MAX_VALUE}, which means without a bound, instead of overflowing. For
+ * the packages of this library; users do not need it.
  */
 public final class Saturated {
 

@@ -4,10 +4,10 @@ package io.github.reactorratelimit;
  * How a {@link Reservation} was settled.
  *
  * @param reserved permits that were reserved
- * @param actual permits that were really spent, as the first call said
- * @param uncharged permits that were spent beyond those reserved, and could not be charged: the key owes as much as it may, or the
- *     store did not answer
- * @param repeated whether it had been settled before: this call changed nothing, and tells what the first one said; of one that is still
- *     under way what is known of it
+ * @param actual permits that were really spent, by the first call
+ * @param uncharged permits that were spent beyond those reserved and could not be charged, because the key's
+ *     debt is at its maximum or the store did not answer
+ * @param repeated whether it had been settled before: then this call changed nothing, and reports what is
+ *     known of the first
  */
 public record Settlement(long reserved, long actual, long uncharged, boolean repeated) {}

@@ -1,13 +1,14 @@
 package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.RateLimitRecorder.Event;
-import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import reactor.core.publisher.Mono;
 
 /**
- * A policy that only counts what it would have decided. It gets every request of the live policy, also the denied ones, and resets, pauses
- * and refunds: as if it were in effect alone. A request that may wait is a {@code tryAcquire} for it, made on arrival. Whatever happens
- * here, no live request is delayed, denied or failed.
+ * A policy that only counts what it would have decided. It gets every request of the live policy, also the
+ * denied ones, and resets, pauses and refunds: as if it were in effect alone. A request that may wait is a
+ * {@code tryAcquire} for it, made on arrival. No live request is delayed, denied or failed by it.
  */
 final class Shadow {
 
@@ -22,53 +23,70 @@ final class Shadow {
         this.recorder = recorder;
     }
 
-    ShadowRequest request(String key, long permits) {
-        ShadowRequest request = new ShadowRequest(state, recorder);
+    /** The same request here; decides now or later, once. */
+    Mono<Decision> request(String key, long permits) {
         if (permits > policy.capacity()) {
             recorder.counted(Event.SHADOW_DENIED, permits);
-        } else {
-            run(Mono.defer(() -> state.evaluate(key, null, permits)).doOnNext(request::answered));
+            return Mono.empty();
         }
-        return request;
+        Mono<Decision> decided = Mono.defer(() -> state.evaluate(key, null, permits))
+                .doOnNext(decision -> recorder.counted(
+                        decision.allowed() ? Event.SHADOW_ALLOWED : Event.SHADOW_DENIED, decision.permits()))
+                .cache();
+        run(decided);
+        return decided;
     }
 
-    /** A request that cannot be refunded: allocates nothing where the shadow can decide immediately. */
-    void requestForGood(String key, long permits) {
-        try {
-            Verdict verdict = permits > policy.capacity() ? Verdict.UNKNOWN : state.decideNow(key, null, permits);
-            if (verdict == Verdict.UNKNOWN) {
-                request(key, permits);
-            } else {
-                recorder.counted(verdict == Verdict.TAKEN ? Event.SHADOW_ALLOWED : Event.SHADOW_DENIED, permits);
-            }
-        } catch (RuntimeException failure) {
-            recorder.counted(Event.SHADOW_FAILED, 0);
+    /**
+     * The live request, with the same request here. That comes first: a subscriber that gets its decision may
+     * request again at once, and must not overtake itself. If the subscriber cancels before the decision, the
+     * permits come back here too.
+     */
+    Mono<Decision> beside(Mono<Decision> live, String key, long permits) {
+        return Mono.defer(() -> {
+            Mono<Decision> shadowed = request(key, permits);
+            AtomicBoolean isDecided = new AtomicBoolean();
+            return live.doOnNext(decision -> {
+                        isDecided.set(true);
+                        refundWith(decision, shadowed);
+                    })
+                    .doOnCancel(() -> {
+                        if (!isDecided.get()) {
+                            refund(shadowed, Long.MAX_VALUE);
+                        }
+                    });
+        });
+    }
+
+    /**
+     * If permits of the live decision come back, so do those here. A released lease is no refund: its rate
+     * stays spent.
+     */
+    void refundWith(Decision live, Mono<Decision> shadowed) {
+        Debit debit = live.debitOrNull();
+        if (debit != null && !debit.policy().needsRelease()) {
+            debit.onRefund(permits -> refund(shadowed, permits));
         }
     }
 
-    /** A released lease is no refund: what a rate granted stays spent when the work ends. */
-    void refund(Debit debit) {
-        ShadowRequest request = debit.shadow();
-        if (request != null && !debit.policy().needsRelease()) {
-            request.refund(debit.permits());
-        }
+    /** Gives back as many permits as the live request does: all, or what a reservation did not spend. */
+    void refund(Mono<Decision> shadowed, long permits) {
+        run(shadowed.flatMap(decision -> {
+            Debit debit = decision.debitOrNull();
+            return debit != null && debit.claim()
+                    ? state.refund(debit.part(Math.min(permits, debit.permits())))
+                    : Mono.empty();
+        }));
     }
 
-    void reset(String key) {
-        run(Mono.defer(() -> state.reset(key, null)));
-    }
-
-    void pause(String key, Duration duration) {
-        run(Mono.defer(() -> state.pause(key, null, duration)));
-    }
-
-    void pauseAtLeast(String key, Duration duration) {
-        run(Mono.defer(() -> state.pauseAtLeast(key, null, duration)));
+    /** Makes a change of the live state here too. */
+    void follow(Function<LimiterState, Mono<?>> change) {
+        run(Mono.defer(() -> change.apply(state)));
     }
 
     void charge(String key, long permits, long maxDebt) {
         if (policy.settles()) {
-            run(Mono.defer(() -> state.charge(key, null, permits, maxDebt)));
+            follow(in -> in.charge(key, null, permits, maxDebt));
         }
     }
 

@@ -8,6 +8,10 @@ import java.util.Optional;
  * of the previous one, weighted by how much of it the sliding window still covers and rounded down
  * to whole permits. Windows are aligned to the epoch.
  *
+ * <pre>{@code
+ * SlidingWindowCounter.of(10_000, Duration.ofMinutes(1))   // about 10 000 in any minute
+ * }</pre>
+ *
  * <p>Worst case in any half-open window of this length: {@code 2 * limit}, by an adversary that
  * knows where windows start; evenly spread traffic stays close to the limit.
  *

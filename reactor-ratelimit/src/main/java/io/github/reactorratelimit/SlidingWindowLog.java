@@ -7,6 +7,10 @@ import java.util.Optional;
  * At most {@code limit} permits in any window, exactly: the time of every permit is remembered until
  * it leaves the window. Memory grows with the limit, so limits above {@value #MAX_LIMIT} are refused.
  *
+ * <pre>{@code
+ * SlidingWindowLog.of(100, Duration.ofMinutes(1))   // never more than 100 in any minute
+ * }</pre>
+ *
  * <p>Worst case in any half-open window of this length: {@code limit}.
  *
  * @param limit permits per window, at most {@value #MAX_LIMIT}

@@ -5,13 +5,13 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A bucket of {@code capacity} tokens that refills at {@code refill} tokens per {@code period}; a
- * permit takes a token, and a request is denied while there are too few.
+ * A bucket of {@code capacity} tokens that refills at {@code refill} tokens per {@code period}. A permit
+ * takes a token, and a request is denied while there are too few.
  *
- * <p>Worst case in any half-open window {@code W}: {@code capacity + rate * W}; with
- * {@linkplain Refill#STEPWISE stepwise} refill {@code capacity + refill * (floor(W / period) + 1)}.
- * Waiters are debited when their permits come due, up to 20 ms before a late timer lets them leave: what they emit
- * keeps that bound over {@code W} + 20 ms.
+ * <p>Worst case in any half-open window {@code W}: {@code capacity + rate * W}; with {@linkplain
+ * Refill#STEPWISE stepwise} refill {@code capacity + refill * (floor(W / period) + 1)}. Waiters are debited
+ * when their permits come due, up to 20 ms before a late timer lets them leave: emissions keep that bound
+ * over {@code W} + 20 ms.
  *
  * <pre>{@code
  * TokenBucket.perSecond(100)                  // 100 per second, bursts of up to 100
@@ -23,8 +23,8 @@ import java.util.Optional;
  * @param refill tokens that come back per period
  * @param period the time in which {@code refill} tokens come back
  * @param style continuous (one token after the other) or stepwise (all at the end of each period)
- * @param initialTokens tokens each key has when the limiter starts; from then on they refill as
- *     usual, so a key first seen later has what it would have by then. Stepwise buckets start full.
+ * @param initialTokens tokens that each key has when the limiter starts. They refill from then on, also for a
+ *     key that is first used later. Stepwise buckets start full.
  */
 public record TokenBucket(long capacity, long refill, Duration period, Refill style, long initialTokens)
         implements RateLimitPolicy {
@@ -33,7 +33,10 @@ public record TokenBucket(long capacity, long refill, Duration period, Refill st
     public enum Refill {
         /** One after the other, evenly spread over the period. */
         CONTINUOUS,
-        /** All {@code refill} tokens at once, a period after the bucket was first touched while full, and each period after. */
+        /**
+         * All {@code refill} tokens at once, a period after the bucket was first touched while full, and each
+         * period after.
+         */
         STEPWISE
     }
 

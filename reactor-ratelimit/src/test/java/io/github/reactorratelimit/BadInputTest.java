@@ -333,12 +333,22 @@ class BadInputTest {
         assertThatThrownBy(() -> limiter.acquire("k"))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(advice);
-        assertThatThrownBy(() -> DirectLimiter.of(limiter).tryAcquireNow("k", 1))
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining(advice);
         assertThatThrownBy(() -> RateLimiter.of(TokenBucket.perSecond(1)).acquireLease("k", 1, ZERO))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("acquireLease needs a ConcurrencyLimit");
+    }
+
+    @Test
+    void fastPathOfAConcurrencyLimitGrantsWhatCanBeReleased() {
+        DirectLimiter direct = DirectLimiter.of(RateLimiter.of(ConcurrencyLimit.of(1)));
+        Decision held = direct.decideNow("k", 1, false);
+        assertThat(held.debit()).isPresent();
+        assertThat(direct.decideNow("k", 1, false).allowed()).isFalse();
+        assertThat(direct.decideNow("k", 1, true)).isNull();
+        direct.releaseNow(held);
+        direct.releaseNow(held);
+        assertThat(direct.decideNow("k", 1, false).allowed()).isTrue();
+        assertThat(direct.decideNow("k", 1, false).allowed()).isFalse();
     }
 
     @Test

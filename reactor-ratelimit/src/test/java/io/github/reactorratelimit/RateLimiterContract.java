@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -384,7 +383,7 @@ public abstract class RateLimiterContract {
                 limiter(Policies.all(LeakyBucket.of(1, ofHours(1)).withQueue(5), TokenBucket.perSecond(1_000)));
         now(limiter.tryAcquire(key));
         Sinks.Many<Decision> decisions = Sinks.many().unicast().onBackpressureBuffer();
-        Disposable.Composite waits = Disposables.composite();
+        List<Disposable> waits = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
             waits.add(limiter.acquire(key, 1, ofDays(1))
                     .subscribe(decision -> decisions.emitNext(decision, busyLooping(PATIENCE))));
@@ -392,7 +391,8 @@ public abstract class RateLimiterContract {
         List<Decision> denied = decisions.asFlux().take(3).collectList().block(PATIENCE);
         assertThat(denied).hasSize(3).noneMatch(Decision::allowed);
         assertThat(now(limiter.acquire(key, 1, ofDays(1))).allowed()).isFalse();
-        waits.dispose();
+        assertThat(waits).as("who waits").filteredOn(wait -> !wait.isDisposed()).hasSize(5);
+        waits.forEach(Disposable::dispose);
     }
 
     @Test

@@ -150,16 +150,16 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
                 .build();
         limiter.pause("a", Duration.ofSeconds(5)).block(PATIENCE);
         assertThat(DirectLimiter.of(limiter).tryAcquireNow("a", 1)).isFalse();
-        assertThat(((Decision) DirectLimiter.of(limiter).decideNow("a", 1, false)).retryAfter())
+        assertThat(DirectLimiter.of(limiter).decideNow("a", 1, false).retryAfter())
                 .hasValue(Duration.ofSeconds(5));
-        assertThat(DirectLimiter.of(limiter).decideNow("b", 1, false)).isEqualTo(Verdict.TAKEN);
+        assertThat(DirectLimiter.of(limiter).decideNow("b", 1, false).allowed()).isTrue();
         limiter.acquire("b", 2).subscribe(granted -> {}, closed -> {});
         assertThat(DirectLimiter.of(limiter).tryAcquireNow("b", 1)).isFalse();
-        assertThat(((Decision) DirectLimiter.of(limiter).decideNow("b", 1, false)).retryAfter())
+        assertThat(DirectLimiter.of(limiter).decideNow("b", 1, false).retryAfter())
                 .hasValue(Duration.ofSeconds(2));
         limiter.close().subscribe();
         assertThat(DirectLimiter.of(limiter).tryAcquireNow("c", 1)).isFalse();
-        assertThat(DirectLimiter.of(limiter).decideNow("c", 1, false)).isEqualTo(Verdict.UNKNOWN);
+        assertThat(DirectLimiter.of(limiter).decideNow("c", 1, false)).isNull();
     }
 
     @Test
@@ -167,7 +167,8 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         Gcra five = Gcra.of(5, ofHours(1));
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
         LimiterState state = store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
-        assertThat(state.tryAcquireNow(key, null, 3)).isTrue();
+        assertThat(state.decideNow(key, null, 3, LimiterState.RequestMode.SPEND))
+                .isNotNull();
         Gcra ten = Gcra.of(10, ofHours(1));
         state.migrate(key, null, ten).block(PATIENCE);
         assertThat(now(state.peek(key, ten, 1)).remaining()).isEqualTo(7);

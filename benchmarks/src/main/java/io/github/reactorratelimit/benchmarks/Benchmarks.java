@@ -32,7 +32,7 @@ public final class Benchmarks {
         }
         Report report = new Report(docs(), Groups.ALL);
         if (!words.remove("report")) {
-            Form form = form(words);
+            Rounds.Form form = form(words);
             Rounds rounds = new Rounds(form, baseline(), true);
             String command = "-Dbench=\"" + String.join(" ", arguments) + '"';
             for (Group group : chosen(words)) {
@@ -42,11 +42,11 @@ public final class Benchmarks {
         report.write();
     }
 
-    private static Form form(List<String> words) {
-        return Arrays.stream(Form.values())
+    private static Rounds.Form form(List<String> words) {
+        return Arrays.stream(Rounds.Form.values())
                 .filter(form -> words.remove(form.name().toLowerCase(Locale.ROOT)))
                 .findFirst()
-                .orElse(Form.QUICK);
+                .orElse(Rounds.Form.QUICK);
     }
 
     static List<Group> chosen(List<String> words) {

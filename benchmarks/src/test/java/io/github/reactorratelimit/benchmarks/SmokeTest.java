@@ -30,7 +30,7 @@ class SmokeTest {
     @ParameterizedTest
     @MethodSource("shortGroups")
     void everyContenderRuns(Group group) throws Exception {
-        assertThat(new Rounds(Form.SMOKE, null, false).run(group))
+        assertThat(new Rounds(Rounds.Form.SMOKE, null, false).run(group))
                 .hasSize(group.contenders().size())
                 .allSatisfy(result ->
                         assertThat(result.getPrimaryResult().getScore()).isPositive());

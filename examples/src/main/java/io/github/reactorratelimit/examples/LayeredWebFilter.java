@@ -24,7 +24,7 @@ public final class LayeredWebFilter {
         return RateLimitEngine.builder()
                 .rule(RateLimitRule.named("reports")
                         .path("/reports/**")
-                        .sharedByAll()
+                        .globalKey()
                         .policy(TokenBucket.perHour(2))
                         .build())
                 .rule(RateLimitRule.named("user")

@@ -5,18 +5,20 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * What an adaptive limit learns from, and how fast. The defaults suit calls of milliseconds to seconds.
+ * Sets the signs of overload that an adaptive limit reacts to, and how fast. The defaults suit calls of
+ * milliseconds to seconds.
  *
- * <p>Time is cut into windows. One lasts at least {@code window}, and until {@code samples} calls that were sent in it came back; the limit moves at its end,
- * and at once when the downstream refuses a call for the first time in a window.
+ * <p>The limit moves at the end of each window, and immediately when the downstream rejects the first call of
+ * a window. A window lasts at least {@code window}, and until {@code samples} calls that were sent in it have
+ * come back.
  *
  * @param rule which signs of overload count
- * @param slowCalls calls that take longer on average are a sign of overload; empty if no duration is
- * @param latencyTolerance how many times its baseline the latency may be, with {@link Rule#GRADIENT}
- * @param toleratedOverload the share of refused or failed calls that is taken for chance, from 0 to below 1
- * @param window least time between two moves
- * @param samples calls that must have come back before a window says something
- * @param baselineWindow how long a latency counts that was the lowest
+ * @param slowCalls a longer mean latency is a sign of overload; empty if no latency is
+ * @param latencyTolerance with {@link Rule#GRADIENT}: the latency may be this many times its baseline
+ * @param toleratedOverload the share of rejected or failed calls that counts as chance, from 0 to below 1
+ * @param window the least time between two moves
+ * @param samples calls that must have come back before a window is judged
+ * @param baselineWindow how long the lowest latency stays the baseline
  */
 public record Adaptation(
         Rule rule,
@@ -29,81 +31,88 @@ public record Adaptation(
 
     /** Which signs of overload count. */
     public enum Rule {
-        /** Refusals, failures, and calls slower than {@link #slowCalls} says. */
+        /** Rejections, failures, and a mean latency above {@link #slowCalls}. */
         AIMD,
-        /** Those, and latency that rises above its baseline. */
+        /** The same, and latency that rises above its baseline. */
         GRADIENT
     }
-
-    private static final Adaptation DEFAULTS =
-            new Adaptation(Rule.AIMD, Optional.empty(), 2, 0.002, Duration.ofMillis(500), 10, Duration.ofMinutes(1));
 
     public Adaptation {
         Objects.requireNonNull(rule, "rule");
         Objects.requireNonNull(slowCalls, "slowCalls");
         slowCalls.ifPresent(slow -> positive("slowCalls", slow));
-        if (!(latencyTolerance > 1 && latencyTolerance <= 100)) {
-            throw new IllegalArgumentException(
-                    "latencyTolerance must be above 1 and at most 100, was " + latencyTolerance);
-        }
-        if (!(toleratedOverload >= 0 && toleratedOverload < 1)) {
-            throw new IllegalArgumentException(
-                    "toleratedOverload must be at least 0 and below 1, was " + toleratedOverload);
-        }
+        require(
+                latencyTolerance > 1 && latencyTolerance <= 100,
+                "latencyTolerance must be above 1 and at most 100, was " + latencyTolerance);
+        require(
+                toleratedOverload >= 0 && toleratedOverload < 1,
+                "toleratedOverload must be at least 0 and below 1, was " + toleratedOverload);
         positive("window", window);
-        if (samples < 1) {
-            throw new IllegalArgumentException("samples must be positive, was " + samples);
-        }
+        require(samples >= 1, "samples must be positive, was " + samples);
         positive("baselineWindow", baselineWindow);
     }
 
-    /** Learns from refusals and failures. */
+    /** Learns from rejections and failures. */
     public static Adaptation aimd() {
-        return DEFAULTS;
+        return of(Rule.AIMD);
     }
 
-    /** Learns from refusals, failures, and latency against its baseline. */
+    /** Learns from rejections, failures, and latency against its baseline. */
     public static Adaptation gradient() {
-        return new Adaptation(
-                Rule.GRADIENT,
-                DEFAULTS.slowCalls,
-                DEFAULTS.latencyTolerance,
-                DEFAULTS.toleratedOverload,
-                DEFAULTS.window,
-                DEFAULTS.samples,
-                DEFAULTS.baselineWindow);
+        return of(Rule.GRADIENT);
     }
 
-    /** Calls that take longer on average are a sign of overload. */
+    private static Adaptation of(Rule rule) {
+        return new Adaptation(rule, Optional.empty(), 2, 0.002, Duration.ofMillis(500), 10, Duration.ofMinutes(1));
+    }
+
+    /** The same, with a mean latency above this as a sign of overload. */
     public Adaptation withSlowCalls(Duration longerThan) {
         return new Adaptation(
                 rule, Optional.of(longerThan), latencyTolerance, toleratedOverload, window, samples, baselineWindow);
     }
 
-    /** With {@link Rule#GRADIENT}: latency may be so many times its baseline; 2 unless given. */
+    /** The same; with {@link Rule#GRADIENT} latency may be this many times its baseline. Default: 2. */
     public Adaptation withLatencyTolerance(double timesBaseline) {
         return new Adaptation(rule, slowCalls, timesBaseline, toleratedOverload, window, samples, baselineWindow);
     }
 
-    /** So large a share of refused or failed calls is taken for chance; 0.002 unless given. */
+    /** The same, with this share of rejected or failed calls counted as chance. Default: 0.002. */
     public Adaptation withToleratedOverload(double share) {
         return new Adaptation(rule, slowCalls, latencyTolerance, share, window, samples, baselineWindow);
     }
 
-    /** Moves at most once in {@code window}, after {@code samples} calls; 500 ms and 10 unless given. */
+    /**
+     * The same, moving at most once in {@code window}, after {@code samples} calls. Default: 500 ms and 10.
+     */
     public Adaptation withWindow(Duration window, int samples) {
         return new Adaptation(rule, slowCalls, latencyTolerance, toleratedOverload, window, samples, baselineWindow);
     }
 
-    /** The baseline is the lowest latency of at least half this time; a minute unless given. */
+    /** The same, with the lowest latency of at least half this time as the baseline. Default: one minute. */
     public Adaptation withBaselineWindow(Duration baselineWindow) {
         return new Adaptation(rule, slowCalls, latencyTolerance, toleratedOverload, window, samples, baselineWindow);
     }
 
+    /** Refuses bounds between which no limit can move. */
+    static void requireBounds(long floor, long ceiling, long initial) {
+        require(floor >= 1, "floor must be positive, was " + floor);
+        require(ceiling >= floor, "ceiling must be at least the floor " + floor + ", was " + ceiling);
+        require(
+                initial >= floor && initial <= ceiling,
+                "initial must be between " + floor + " and " + ceiling + ", was " + initial);
+    }
+
     private static void positive(String name, Duration value) {
         Objects.requireNonNull(value, name);
-        if (value.isZero() || value.isNegative() || value.compareTo(Duration.ofDays(366)) > 0) {
-            throw new IllegalArgumentException(name + " must be positive and at most 366 days, was " + value);
+        require(
+                !value.isZero() && !value.isNegative() && value.compareTo(Duration.ofDays(366)) <= 0,
+                name + " must be positive and at most 366 days, was " + value);
+    }
+
+    private static void require(boolean isValid, String message) {
+        if (!isValid) {
+            throw new IllegalArgumentException(message);
         }
     }
 }

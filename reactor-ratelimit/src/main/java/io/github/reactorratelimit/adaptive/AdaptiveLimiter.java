@@ -3,33 +3,44 @@ package io.github.reactorratelimit.adaptive;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
 import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterBuilder;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
 /**
- * Limits calls to one downstream by what it turns out to bear. Make one for each downstream and share it between all calls to it.
+ * Limits calls to one downstream to the load that it turns out to bear. Make one for each downstream and
+ * share it between all calls to it.
  *
  * <pre>{@code
  * AdaptiveLimiter exchange = AdaptiveLimiter.of(AdaptiveRate.aimd(5, 500, Duration.ofSeconds(1)));
  * Mono<Quote> quote = quotes.fetch("ACME").transform(exchange.limitCalls());
  * }</pre>
  *
- * <p>The limit is that of this process, and its state lives here. Instances that share a limit in Redis each have one beneath it: two operators,
- * this one next to the call. An adaptive limit is never written into a shared policy, where the decreases of all instances would add up.
+ * <p>The limit holds for this process. If instances share a limit in Redis, use two operators, with the
+ * adaptive one next to the call. An adaptive limit is never written into a shared policy: the decreases of
+ * all instances would add up.
  *
- * <p>Put it next to the call: what lies between them, such as another limiter, is part of the latency that is measured. A {@code timeout} belongs
- * between them, because who cancels a call does not say why.
+ * <p>Put it next to the call: anything between the two, such as another limiter, counts as latency. Put a
+ * {@code timeout} between the two, because a cancelled call has no outcome.
  */
 public final class AdaptiveLimiter implements Disposable {
 
@@ -38,22 +49,22 @@ public final class AdaptiveLimiter implements Disposable {
 
     private final AdaptivePolicy policy;
     private final RateLimiter limiter;
-    private final Observer observer;
+    private final CallObserver observer;
 
-    AdaptiveLimiter(AdaptivePolicy policy, RateLimiterBuilder limiter, Outcomes outcomes, Scheduler clock) {
+    AdaptiveLimiter(AdaptivePolicy policy, RateLimiterBuilder limiter, OutcomeClassifier outcomes, Scheduler clock) {
         this.policy = policy;
         this.limiter = limiter.build();
-        this.observer = new Observer(policy, outcomes, clock, this::apply);
+        this.observer = new CallObserver(policy, outcomes, clock, this::apply);
     }
 
-    /** With all defaults. */
+    /** An adaptive limiter with all defaults. */
     public static AdaptiveLimiter of(AdaptivePolicy policy) {
         return builder(policy).build();
     }
 
-    /** Starts building one. */
-    public static AdaptiveLimiterBuilder builder(AdaptivePolicy policy) {
-        return new AdaptiveLimiterBuilder(policy);
+    /** Starts building an adaptive limiter. */
+    public static Builder builder(AdaptivePolicy policy) {
+        return new Builder(policy);
     }
 
     private void apply(long limit) {
@@ -63,16 +74,17 @@ public final class AdaptiveLimiter implements Disposable {
     }
 
     /**
-     * Each subscription is a call: it waits for its turn, however long that takes, and is measured. A Mono yields a Mono, anything else a Flux, whose
-     * latency is that of its first element. Works with {@code transform} and {@code transformDeferred}; a call that is tried again asks again.
+     * Limits and measures calls. Each subscription is a call and waits for a permit, however long that takes.
+     * A Mono yields a Mono, anything else a Flux, whose latency is that of its first element. Use it with
+     * {@code transform} or {@code transformDeferred}; a retried call acquires again.
      */
     public <T> UnaryOperator<Publisher<T>> limitCalls() {
         return limitCalls(UNBOUNDED);
     }
 
     /**
-     * Like {@link #limitCalls()}; a call that would wait longer than {@code maxWait} is denied with {@link RateLimitExceededException}, and was
-     * not sent. Zero never waits.
+     * Like {@link #limitCalls()} with a bounded wait. A call that would wait longer than {@code maxWait} is
+     * not sent and fails with {@link RateLimitExceededException}. Zero never waits.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -86,40 +98,40 @@ public final class AdaptiveLimiter implements Disposable {
     }
 
     private <T> Publisher<T> measured(Publisher<T> source) {
-        return source instanceof Mono<T> mono
-                ? new MonoMeasured<>(mono, observer)
-                : new FluxMeasured<>(Flux.from(source), observer);
+        boolean isMono = source instanceof Mono;
+        return Operators.<T, T>lift((scannable, actual) -> new MeasuredSubscriber<>(actual, observer, isMono))
+                .apply(isMono ? source : Flux.from(source));
     }
 
-    /** The bounds, and how it learns. */
+    /** The bounds and the adaptation. */
     public AdaptivePolicy policy() {
         return policy;
     }
 
-    /** The policy in force now. */
+    /** The policy in effect. */
     public RateLimitPolicy currentPolicy() {
         return policy.at(currentLimit());
     }
 
-    /** The limit now: permits per period, or calls in flight. */
+    /** The current limit: permits per period, or calls in flight. */
     public long currentLimit() {
-        return observer.seen().limit();
+        return observer.snapshot().limit();
     }
 
     /** Calls that were sent and have not ended. */
     public long inFlight() {
-        return observer.seen().inFlight();
+        return observer.snapshot().inFlight();
     }
 
-    /** The lowest mean latency of a window lately; empty while there was none. */
+    /** The lowest mean latency of the recent windows; empty before the first one. */
     public Optional<Duration> baselineLatency() {
-        var nanos = observer.seen().baselineNanos();
+        var nanos = observer.snapshot().baselineNanos();
         return nanos.isPresent() ? Optional.of(Duration.ofNanos(nanos.getAsLong())) : Optional.empty();
     }
 
-    /** How long ago the last sign of overload was; empty if there was none. */
+    /** The time since the last sign of overload; empty if there was none. */
     public Optional<Duration> sinceLastOverload() {
-        var at = observer.seen().lastOverloadNanos();
+        var at = observer.snapshot().lastOverloadNanos();
         return at.isPresent()
                 ? Optional.of(Duration.ofNanos(Math.max(0, observer.nowNanos() - at.getAsLong())))
                 : Optional.empty();
@@ -145,5 +157,83 @@ public final class AdaptiveLimiter implements Disposable {
     public String toString() {
         return "AdaptiveLimiter '" + name() + "' at " + currentPolicy() + ", from " + policy.floor() + " to "
                 + policy.ceiling();
+    }
+
+    /**
+     * Builds an {@link AdaptiveLimiter}. Its state is always in this process: there is no store to choose.
+     */
+    public static final class Builder {
+
+        private final AdaptivePolicy policy;
+        private final RateLimiterBuilder limiter;
+        private OutcomeClassifier outcomes = OutcomeClassifier.defaults();
+        private @Nullable Scheduler scheduler;
+
+        Builder(AdaptivePolicy policy) {
+            this.policy = Objects.requireNonNull(policy, "policy");
+            this.limiter = RateLimiter.builder(policy.at(policy.initial())).name("adaptive");
+        }
+
+        /** Sets the name for errors and meters. Default: {@code "adaptive"}. */
+        public Builder name(String name) {
+            limiter.name(name);
+            return this;
+        }
+
+        /** See {@link RateLimiterBuilder#scheduler}. */
+        public Builder scheduler(Scheduler scheduler) {
+            this.scheduler = Objects.requireNonNull(scheduler, "scheduler");
+            limiter.scheduler(scheduler);
+            return this;
+        }
+
+        /** Records every decision and wait of the limiter. */
+        public Builder recorder(RateLimitRecorder recorder) {
+            limiter.recorder(recorder);
+            return this;
+        }
+
+        /**
+         * Bounds the calls that wait; one more is denied immediately. Evenly spaced calls are also bounded by
+         * the queue of a leaky bucket, 1 000.
+         */
+        public Builder maxWaiters(int maxWaiters) {
+            limiter.maxWaiters(maxWaiters);
+            return this;
+        }
+
+        /**
+         * Selects the failures that mean overload; others are ignored. Default: {@link TimeoutException} and
+         * {@link IOException}; add the exception with which your client reports a 429 or 503. Not called for
+         * a {@link RateLimitException}, which never comes from the downstream.
+         */
+        public Builder overloadWhen(Predicate<? super Throwable> overload) {
+            Objects.requireNonNull(overload, "overload");
+            return failureOutcome(failure -> overload.test(failure) ? CallOutcome.OVERLOAD : CallOutcome.IGNORED);
+        }
+
+        /**
+         * Classifies failures. One that means success, such as a 404, counts with its latency. Not called for
+         * a {@link RateLimitException}. If it throws, the failure is ignored.
+         */
+        public Builder failureOutcome(Function<? super Throwable, CallOutcome> outcome) {
+            outcomes = new OutcomeClassifier(outcome, outcomes.ofValues());
+            return this;
+        }
+
+        /**
+         * Classifies values, if the downstream rejects calls by a value: the value of a Mono, the first
+         * element of a Flux. Default: every value is a success. If it throws, the value is ignored.
+         */
+        public Builder valueOutcome(Function<? super Object, CallOutcome> outcome) {
+            outcomes = new OutcomeClassifier(outcomes.ofFailures(), outcome);
+            return this;
+        }
+
+        /** Builds it; its clock starts now. */
+        public AdaptiveLimiter build() {
+            return new AdaptiveLimiter(
+                    policy, limiter, outcomes, scheduler == null ? Schedulers.parallel() : scheduler);
+        }
     }
 }

@@ -2,21 +2,21 @@ package io.github.reactorratelimit.adaptive;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 
-/** What may move, between which bounds, and how. An immutable value, valid by construction. */
+/** Says which limit moves, between which bounds, and how. An immutable value, valid by construction. */
 public sealed interface AdaptivePolicy permits AdaptiveRate, AdaptiveConcurrency {
 
-    /** The limit is never lower, whatever the downstream answers. */
+    /** The lowest limit, whatever the downstream answers. */
     long floor();
 
-    /** The limit is never higher, however well the downstream does. */
+    /** The highest limit, however well the downstream does. */
     long ceiling();
 
-    /** The limit before anything was learned. */
+    /** The limit at the start. */
     long initial();
 
-    /** What is learned from, and how fast. */
+    /** The signs of overload, and how fast it reacts. */
     Adaptation adaptation();
 
-    /** The policy in force while the limit is so high. */
+    /** The policy in effect at this limit. */
     RateLimitPolicy at(long limit);
 }

@@ -7,35 +7,36 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * A rate that moves between a floor and a ceiling: whole permits per period. A longer period gives finer steps: 60 to 6 000 per minute moves
- * by a sixtieth of what 1 to 100 per second does.
+ * Limits the rate of calls, with whole permits per period that move between a floor and a ceiling. A longer
+ * period gives finer steps: 60 to 6 000 per minute moves by a sixtieth of the steps of 1 to 100 per second.
  *
- * <p>Calls leave evenly spaced, as from a {@link LeakyBucket}, unless {@link #withBurst} allows some to leave at once.
+ * <p>Calls leave evenly spaced, as from a {@link LeakyBucket}, unless {@link #withBurst} allows several at
+ * once.
  *
- * @param floor least permits per period
- * @param ceiling most permits per period
- * @param period the time they are counted in
- * @param initial permits per period before anything was learned; the floor unless given
+ * @param floor the fewest permits per period
+ * @param ceiling the most permits per period
+ * @param period the time in which they are counted
+ * @param initial permits per period at the start; default: the floor
  * @param burst permits that may be used at one instant after idle time; 1 spaces them evenly
- * @param adaptation what is learned from, and how fast
+ * @param adaptation the signs of overload, and how fast it reacts
  */
 public record AdaptiveRate(long floor, long ceiling, Duration period, long initial, long burst, Adaptation adaptation)
         implements AdaptivePolicy {
 
     public AdaptiveRate {
-        Bounds.check(floor, ceiling, initial);
+        Adaptation.requireBounds(floor, ceiling, initial);
         Objects.requireNonNull(adaptation, "adaptation");
         Objects.requireNonNull(period, "period");
         policy(floor, period, burst);
         policy(ceiling, period, burst);
     }
 
-    /** Learns from refusals, failures and, if told what is slow, from slow calls. */
+    /** Learns from rejections, failures and, with {@link Adaptation#withSlowCalls}, slow calls. */
     public static AdaptiveRate aimd(long floor, long ceiling, Duration period) {
         return new AdaptiveRate(floor, ceiling, period, floor, 1, Adaptation.aimd());
     }
 
-    /** Learns from latency against its baseline too. */
+    /** Learns from latency against its baseline as well. */
     public static AdaptiveRate gradient(long floor, long ceiling, Duration period) {
         return new AdaptiveRate(floor, ceiling, period, floor, 1, Adaptation.gradient());
     }
@@ -50,7 +51,7 @@ public record AdaptiveRate(long floor, long ceiling, Duration period, long initi
         return new AdaptiveRate(floor, ceiling, period, initial, burst, adaptation);
     }
 
-    /** The same bounds, learning otherwise. */
+    /** The same bounds with another adaptation. */
     public AdaptiveRate withAdaptation(Adaptation adaptation) {
         return new AdaptiveRate(floor, ceiling, period, initial, burst, adaptation);
     }

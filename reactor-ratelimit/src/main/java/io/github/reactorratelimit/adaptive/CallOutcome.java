@@ -1,11 +1,11 @@
 package io.github.reactorratelimit.adaptive;
 
-/** What the end of a call says about its downstream. */
+/** Tells an {@link AdaptiveLimiter} how a call ended. */
 public enum CallOutcome {
-    /** It was served: what was sent can be borne, and the latency counts. */
+    /** The downstream served it: the latency counts. */
     SUCCESS,
-    /** It was refused, or failed because there was too much to do: a 429, a 503, a timeout. */
+    /** The downstream rejected it, or failed under load: a 429, a 503, a timeout. */
     OVERLOAD,
-    /** It failed for reasons of its own, such as a request that makes no sense. Says nothing. */
+    /** It failed for another reason, such as a bad request. Does not count. */
     IGNORED
 }

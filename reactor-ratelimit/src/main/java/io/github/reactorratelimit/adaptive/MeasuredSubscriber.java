@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.adaptive;
 
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -9,26 +10,26 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Passes a call on and tells when it was sent, when it came back and when it was gone. A Mono comes back with its value or its end. A Flux comes back with
- * its first element, because how long a stream runs is no latency, and once more if it fails afterwards. Who cancels before tells nothing but that it is
- * gone.
+ * Passes a call through and reports when it was sent, when it came back and when it ended. A Mono comes back
+ * with its value or its end. A Flux comes back with its first element, because the length of a stream is no
+ * latency, and again if it fails later. A call that is cancelled before only ends.
  */
 final class MeasuredSubscriber<T> implements CoreSubscriber<T>, Subscription, Scannable {
 
     private final CoreSubscriber<? super T> actual;
-    private final Observer observer;
+    private final CallObserver observer;
     private final boolean single;
     private final long startedNanos;
 
-    /** Whoever sets it tells that the call is gone, once. */
-    private final AtomicBoolean gone = new AtomicBoolean();
+    /** The thread that sets it reports the end, once. */
+    private final AtomicBoolean ended = new AtomicBoolean();
 
     private @Nullable Subscription upstream;
     private boolean cameBack;
     private boolean done;
 
-    /** @param single whether the first element is the whole of it */
-    MeasuredSubscriber(CoreSubscriber<? super T> actual, Observer observer, boolean single) {
+    /** @param single whether the first element ends the call */
+    MeasuredSubscriber(CoreSubscriber<? super T> actual, CallObserver observer, boolean single) {
         this.actual = actual;
         this.observer = observer;
         this.single = single;
@@ -50,11 +51,11 @@ final class MeasuredSubscriber<T> implements CoreSubscriber<T>, Subscription, Sc
 
     @Override
     public void onNext(T element) {
-        if (!cameBack && !gone.get()) {
+        if (!cameBack && !ended.get()) {
             cameBack = true;
             observer.cameBack(startedNanos, observer.outcomes().ofValue(element, currentContext()));
             if (single) {
-                leave();
+                end();
             }
         }
         actual.onNext(element);
@@ -67,9 +68,9 @@ final class MeasuredSubscriber<T> implements CoreSubscriber<T>, Subscription, Sc
             return;
         }
         done = true;
-        if (!gone.get()) {
+        if (!ended.get()) {
             observer.cameBack(startedNanos, observer.outcomes().ofFailure(failure, currentContext()));
-            leave();
+            end();
         }
         actual.onError(failure);
     }
@@ -80,44 +81,35 @@ final class MeasuredSubscriber<T> implements CoreSubscriber<T>, Subscription, Sc
             return;
         }
         done = true;
-        if (!cameBack && !gone.get()) {
+        if (!cameBack && !ended.get()) {
             observer.cameBack(startedNanos, CallOutcome.SUCCESS);
         }
-        leave();
+        end();
         actual.onComplete();
     }
 
     @Override
     public void request(long n) {
-        Subscription source = upstream;
-        if (source != null) {
-            source.request(n);
-        }
+        Objects.requireNonNull(upstream).request(n);
     }
 
     @Override
     public void cancel() {
-        leave();
-        Subscription source = upstream;
-        if (source != null) {
-            source.cancel();
-        }
+        end();
+        Objects.requireNonNull(upstream).cancel();
     }
 
-    private void leave() {
-        if (gone.compareAndSet(false, true)) {
-            observer.gone(startedNanos);
+    private void end() {
+        if (ended.compareAndSet(false, true)) {
+            observer.ended();
         }
     }
 
     @Override
     @SuppressWarnings("rawtypes")
     public @Nullable Object scanUnsafe(Attr key) {
-        if (key == Attr.PARENT) {
-            return upstream;
-        }
-        if (key == Attr.ACTUAL) {
-            return actual;
+        if (key == Attr.PARENT || key == Attr.ACTUAL) {
+            return key == Attr.PARENT ? upstream : actual;
         }
         if (key == Attr.TERMINATED) {
             return done;

@@ -1,6 +1,7 @@
 /**
- * Limits that find out by themselves what a downstream can bear: from its latency, its errors and its refusals. A state machine without clock or threads
- * decides ({@code Control}); an operator measures; a limiter of this process keeps the limit. Looks at the root and at the operators.
+ * Limits that find out what a downstream can bear, from its latency, its errors and its rejections. {@code
+ * LimitController} decides, without clock or threads; a subscriber measures each call; a limiter of this
+ * process enforces the limit. Looks at the root, the operators and the drain loop of the queues.
  */
 @NullMarked
 package io.github.reactorratelimit.adaptive;

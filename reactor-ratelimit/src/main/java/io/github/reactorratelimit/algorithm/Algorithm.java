@@ -12,56 +12,68 @@ import java.util.List;
  *   wait &gt; 0:  denied; the state stays; retry after exactly wait ticks
  * </pre>
  *
- * <p>Times are ticks of any origin, also negative; they may go backward: then nothing is refilled that
- * was not there, and {@link #rebase} bounds the lock-out.
- * Rounding is always to the strict side. Permits lie between 1 and {@link #capacity()}.
+ * <p>Times are ticks of any origin, also negative. A time before the latest one that a state has seen counts
+ * as that: nothing is refilled by it. Rounding is always to the strict side. Permits lie between 1 and {@link
+ * #capacity()}.
  *
  * @param <S> the state of one key, immutable
  */
 public interface Algorithm<S> {
 
-    /** The wait that no time ends: a concurrency limit's permits come back by refund. */
+    /** A wait that no time ends: permits of a concurrency limit come back only by a refund. */
     long UNKNOWN = Long.MAX_VALUE;
 
-    /** The policy whose steps these are. */
+    /** The policy of these steps. */
     RateLimitPolicy policy();
 
-    /** The most permits one request may ask for. */
+    /** The most permits that one request may need. */
     default long capacity() {
         return policy().capacity();
     }
 
     /**
-     * The same steps for a state that several keys share, and for a key that starts from such a state: they allow a key
-     * nothing that its own steps deny, whatever the others do.
+     * The same steps for a state that several keys share, and for a key that starts from such a state. They
+     * allow a key nothing that the steps for one key would deny, whatever the other keys do.
      */
     default Algorithm<S> shared() {
         return this;
     }
 
-    /** What {@link #remaining} is when nothing is spent. */
+    /**
+     * The same steps over smaller states: a {@link LongAlgorithm} if the state fits into one long. Its states
+     * are told by the difference of times, so it is only for a clock that does not go back by years.
+     */
+    default Algorithm<?> compact() {
+        return this;
+    }
+
+    /** The {@link #remaining} permits of a key that has recovered. */
     long limit();
 
-    /** The state of a key that was never seen, or was forgotten. */
+    /** The state of a key that is new, or was evicted. */
     S fresh();
 
-    /** 0 if {@code permits} are there at {@code now}; else the ticks until they are, if nobody else asks: one tick earlier they are not. */
+    /**
+     * 0 if {@code permits} are available at {@code now}; else the exact ticks until they are, without other
+     * requests.
+     */
     long waitTicks(S state, long now, long permits);
 
-    /** The state after taking permits; only where {@link #waitTicks} is 0, or they are {@link #chargeable}. */
+    /** The state after a debit; only if {@link #waitTicks} is 0, or the permits are {@link #chargeable}. */
     S debit(S state, long now, long permits);
 
     /**
-     * How many permits can be charged without asking, so that at most {@code maxDebt} are overdrawn: what is there and
-     * what may be owed, less what is owed already. Fewer where they could not be counted exactly.
+     * The permits that can be charged whether they are available or not, so that at most {@code maxDebt} are
+     * overdrawn. Fewer if they could not be counted exactly.
      */
     default long chargeable(S state, long now, long maxDebt) {
         return remaining(state, now);
     }
 
     /**
-     * The state after charging the permits, or as many of them as are {@link #chargeable}: of a composite each part as many
-     * as it can. What is overdrawn is a debt: {@link #remaining} is 0 and {@link #waitTicks} includes it.
+     * The state after charging the permits, or as many of them as are {@link #chargeable}; each part of a
+     * composite charges as many as it can. Overdrawn permits are a debt: {@link #remaining} is 0 and {@link
+     * #waitTicks} includes it.
      */
     default S charge(S state, long now, long permits, long maxDebt) {
         long charged = Math.min(permits, chargeable(state, now, maxDebt));
@@ -69,8 +81,8 @@ public interface Algorithm<S> {
     }
 
     /**
-     * Whether requests that are granted one after the other, each as early as possible, leave the same state however their
-     * permits are divided among them, as long as the key owes something all the time.
+     * Whether requests that are granted one after the other, each as early as possible, leave the same state
+     * however their permits are divided among them, as long as the key owes something all the time.
      *
      * @param most no request needs more permits than this
      */
@@ -78,39 +90,25 @@ public interface Algorithm<S> {
         return false;
     }
 
-    /** The most permits for which {@link #waitTicks} is 0, 0 if there are none. */
+    /** The most permits for which {@link #waitTicks} is 0; 0 if there are none. */
     long remaining(S state, long now);
 
     /**
-     * Ticks until nothing is spent any more. At 0 the state may be forgotten: {@link #fresh()} answers
-     * the same now and ever after.
+     * Ticks until the key has recovered. At 0 the state may be evicted: {@link #fresh()} gives the same
+     * decisions from then on.
      */
     long resetTicks(S state, long now);
 
     /**
-     * The state after giving back {@code permits} that were debited at {@code debitedAt}; never above what
-     * it would be had the debit not happened. Where debits set the phase (stepwise refill, windows from the
-     * first request) permits then come back no earlier than without the debit, unless some have come back since.
+     * The state after a refund of {@code permits} that were debited at {@code debitedAt}; never above the
+     * state without that debit. Where debits set the phase (stepwise refill, windows from the first request)
+     * permits then come back no earlier than without the debit, unless some have come back since.
      */
     S refund(S state, long now, long debitedAt, long permits);
 
     /**
-     * The state as a clock that may go backward finds it: what lies further ahead of {@code now} than this
-     * policy can have caused is brought back to where it locks out no longer than the policy takes to
-     * recover, windows twice that; {@code state} itself if there is nothing to do.
-     *
-     * <p>The other steps never take an early time for a reason to forget: they count it as the latest time
-     * that the state has seen. So a store whose clock can go backward applies this before every step, and
-     * keeps the result also when it denies. One whose clock is monotonic must not: a thread that read the
-     * time and was then held up would look like a clock that went back.
-     */
-    default S rebase(S state, long now) {
-        return state;
-    }
-
-    /**
-     * What is spent at {@code now} under this policy, or under each part of it, debts included. A policy that cannot be
-     * settled lets all or nothing pass: what remains does not say how much is spent.
+     * The permits spent at {@code now} under this policy, or under each part of it, with debts. A policy that
+     * cannot be settled allows all or nothing: its remaining permits do not say how many are spent.
      */
     default List<Spending> spent(S state, long now) {
         long anyDebt = Long.MAX_VALUE / 4;
@@ -119,7 +117,7 @@ public interface Algorithm<S> {
         return List.of(new Spending(policy(), Math.max(withDebts, gone)));
     }
 
-    /** The state with what was spent under another policy at {@code at}, capped at what is there. */
+    /** The state with the permits spent under another policy at {@code at}, capped at the remaining ones. */
     default S owing(S state, long at, List<Spending> spent) {
         long owed = Math.min(Spending.under(policy(), spent), remaining(state, at));
         return owed <= 0 ? state : debit(state, at, owed);
@@ -136,8 +134,8 @@ public interface Algorithm<S> {
     S ofLongs(long[] longs);
 
     /**
-     * What a decision reports: for a denial read with the permits that were asked for, after a debit with
-     * 0. A composite reads the part with the longest wait or, if none waits, the one with least remaining; its reset is
+     * The numbers of a decision: pass the requested permits for a denial, and 0 after a debit. A composite
+     * reads the part with the longest wait or, without a wait, the one with least remaining; its reset is
      * that of all parts.
      */
     default Reading read(S state, long now, long permits) {
@@ -147,7 +145,9 @@ public interface Algorithm<S> {
         return new Reading(policy(), limit(), remaining, wait, resetTicks(state, now), more);
     }
 
-    /** Ticks until more than {@code remaining} permits are there, which are there now; {@link #UNKNOWN} if there never are. */
+    /**
+     * Ticks until more than the current {@code remaining} permits are available; {@link #UNKNOWN} if never.
+     */
     default long moreTicks(S state, long now, long remaining) {
         return remaining < limit() ? waitTicks(state, now, remaining + 1) : UNKNOWN;
     }

@@ -43,7 +43,10 @@ final class BucketArithmetic extends RateArithmetic {
         return deficitParts - (capacityParts - costParts(permits));
     }
 
-    /** A bucket that is full between a permit's time and the next tick loses a part of a tick with each request. */
+    /**
+     * A bucket that is full between a permit's time and the next tick loses a part of a tick with each
+     * request.
+     */
     @Override
     boolean isAdditive(long most) {
         return partsPerTick == 1 || (capacity - most) * partsPerPermit >= partsPerTick - 1;

@@ -1,31 +1,82 @@
 package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.FixedWindow.Alignment;
-import io.github.reactorratelimit.algorithm.Algorithms.Clock;
-import io.github.reactorratelimit.algorithm.WindowGrid.Window;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
 
-/** Where the windows of a calendar lie, for a twin in another language that knows no calendar. */
-public final class CalendarWindows {
+/**
+ * Windows that start with the days or months of a zone. A day is as long as its zone makes it. Where a clock
+ * change repeats the minutes around midnight, the new day starts the first time and stays.
+ */
+public final class CalendarWindows implements WindowGrid {
 
-    private final WindowGrid grid;
+    private final Alignment.Calendar calendar;
+    private final long epochOffset;
+    private final long ticksPerSecond;
 
-    private CalendarWindows(WindowGrid grid) {
-        this.grid = grid;
+    private CalendarWindows(Alignment.Calendar calendar, long epochOffset, long ticksPerSecond) {
+        this.calendar = calendar;
+        this.epochOffset = epochOffset;
+        this.ticksPerSecond = ticksPerSecond;
     }
 
     /** The windows of a calendar. */
-    public static CalendarWindows of(Alignment.Calendar calendar, Clock clock) {
-        return new CalendarWindows(CalendarGrid.of(calendar, clock.tick(), clock.epochOffset()));
+    public static CalendarWindows of(Alignment.Calendar calendar, Tick tick, long epochOffset) {
+        return new CalendarWindows(calendar, epochOffset, tick.ticks("second", Duration.ofSeconds(1)));
     }
 
     /**
-     * The window of {@code now}, the one before and the one after: four times, each the end of one window
-     * and the start of the next.
+     * The window of {@code now}, the one before and the one after, for a twin in another language that knows
+     * no calendar: four times, each the end of one window and the start of the next.
      */
     public long[] around(long now) {
-        Window current = grid.at(now);
-        Window previous = grid.at(current.start() - 1);
-        Window next = grid.at(current.end());
-        return new long[] {previous.start(), current.start(), current.end(), next.end()};
+        Window current = at(now);
+        return new long[] {
+            at(current.start() - 1).start(),
+            current.start(),
+            current.end(),
+            at(current.end()).end()
+        };
+    }
+
+    @Override
+    public Window at(long now) {
+        LocalDate first = firstDay(dateOf(now));
+        long end = startOf(next(first));
+        while (end <= now && end < Long.MAX_VALUE) {
+            first = next(first);
+            end = startOf(next(first));
+        }
+        return new Window(startOf(first), end);
+    }
+
+    private LocalDate firstDay(LocalDate day) {
+        return isDaily() ? day : day.withDayOfMonth(1);
+    }
+
+    private LocalDate next(LocalDate first) {
+        return isDaily() ? first.plusDays(1) : first.plusMonths(1);
+    }
+
+    private boolean isDaily() {
+        return calendar.unit() == Alignment.Unit.DAY;
+    }
+
+    private LocalDate dateOf(long now) {
+        long seconds = Math.floorDiv(now, ticksPerSecond) + Math.floorDiv(epochOffset, ticksPerSecond);
+        long rest = Math.floorMod(now, ticksPerSecond) + Math.floorMod(epochOffset, ticksPerSecond);
+        return LocalDate.ofInstant(Instant.ofEpochSecond(seconds + rest / ticksPerSecond), calendar.zone());
+    }
+
+    private long startOf(LocalDate day) {
+        BigInteger ticks = BigInteger.valueOf(day.atStartOfDay(calendar.zone()).toEpochSecond())
+                .multiply(BigInteger.valueOf(ticksPerSecond))
+                .subtract(BigInteger.valueOf(epochOffset));
+        if (ticks.bitLength() < Long.SIZE) {
+            return ticks.longValue();
+        }
+        return ticks.signum() < 0 ? Long.MIN_VALUE : Long.MAX_VALUE;
     }
 }

@@ -3,40 +3,28 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.CompositePolicy;
 import java.util.Arrays;
 import java.util.List;
-import java.util.function.ToLongFunction;
+import java.util.function.BiFunction;
+import java.util.function.ToLongBiFunction;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /**
- * Several policies on one key: all allow, or none is debited. What a part allows it goes on allowing
- * while nobody asks, so the longest wait of the parts is exact. Twin of composite.lua: change both, or
- * neither.
+ * Several policies on one key: all allow, or none is debited. A part that allows a request goes on allowing
+ * it until another one comes, so the longest wait of the parts is exact. The state holds those of the parts,
+ * in their order, and is never changed. Twin of composite.lua: change both, or neither.
  */
-final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
+final class CompositeAlgorithm implements Algorithm<Object[]> {
 
     private final CompositePolicy policy;
-    private final List<Part<?>> parts;
-    private final States fresh;
+    final Algorithm<Object>[] parts;
+    private final Object[] fresh;
 
-    CompositeAlgorithm(CompositePolicy policy, List<? extends Algorithm<?>> algorithms) {
+    /** A part is given only states that it made. */
+    @SuppressWarnings("unchecked")
+    CompositeAlgorithm(CompositePolicy policy, List<? extends Algorithm<?>> parts) {
         this.policy = policy;
-        Part<?>[] numbered = new Part<?>[algorithms.size()];
-        Object[] states = new Object[algorithms.size()];
-        for (int i = 0; i < numbered.length; i++) {
-            numbered[i] = new Part<>(algorithms.get(i), i);
-            states[i] = algorithms.get(i).fresh();
-        }
-        this.parts = List.of(numbered);
-        this.fresh = new States(states);
-    }
-
-    /** The states of the parts, in their order; the array is never changed. */
-    static final class States {
-
-        private final Object[] parts;
-
-        private States(Object[] parts) {
-            this.parts = parts;
-        }
+        this.parts = parts.toArray(Algorithm[]::new);
+        this.fresh = parts.stream().map(Algorithm::fresh).toArray();
     }
 
     @Override
@@ -45,117 +33,114 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
     }
 
     @Override
-    public Algorithm<States> shared() {
+    public Algorithm<Object[]> shared() {
         return new CompositeAlgorithm(
-                policy, parts.stream().map(part -> part.algorithm.shared()).toList());
+                policy, Arrays.stream(parts).map(Algorithm::shared).toList());
+    }
+
+    @Override
+    public Algorithm<?> compact() {
+        return new CompositeAlgorithm(
+                policy, Arrays.stream(parts).map(Algorithm::compact).toList());
     }
 
     @Override
     public long limit() {
-        return least(part -> part.algorithm.limit());
+        return least(fresh, (part, state) -> part.limit());
     }
 
     @Override
-    public States fresh() {
+    public Object[] fresh() {
         return fresh;
     }
 
     @Override
-    public long waitTicks(States state, long now, long permits) {
-        return most(part -> part.waitTicks(state, now, permits));
+    public long waitTicks(Object[] state, long now, long permits) {
+        long most = 0;
+        for (int i = 0; i < parts.length; i++) {
+            most = Math.max(most, parts[i].waitTicks(state[i], now, permits));
+        }
+        return most;
     }
 
     @Override
-    public States debit(States state, long now, long permits) {
-        Object[] next = new Object[parts.size()];
-        parts.forEach(part -> next[part.index] = part.debit(state, now, permits));
-        return new States(next);
+    public Object[] debit(Object[] state, long now, long permits) {
+        Object[] next = new Object[parts.length];
+        for (int i = 0; i < parts.length; i++) {
+            next[i] = parts[i].debit(state[i], now, permits);
+        }
+        return next;
     }
 
     @Override
-    public long chargeable(States state, long now, long maxDebt) {
-        return least(part -> part.chargeable(state, now, maxDebt));
+    public long chargeable(Object[] state, long now, long maxDebt) {
+        return least(state, (part, own) -> part.chargeable(own, now, maxDebt));
     }
 
     @Override
-    public States charge(States state, long now, long permits, long maxDebt) {
-        Object[] next = new Object[parts.size()];
-        parts.forEach(part -> next[part.index] = part.charge(state, now, permits, maxDebt));
-        return new States(next);
+    public Object[] charge(Object[] state, long now, long permits, long maxDebt) {
+        return next(state, (part, own) -> part.charge(own, now, permits, maxDebt));
     }
 
     @Override
-    public long remaining(States state, long now) {
-        return least(part -> part.remaining(state, now));
+    public long remaining(Object[] state, long now) {
+        return least(state, (part, own) -> part.remaining(own, now));
     }
 
     @Override
-    public long resetTicks(States state, long now) {
-        return most(part -> part.resetTicks(state, now));
+    public long resetTicks(Object[] state, long now) {
+        long most = 0;
+        for (int i = 0; i < parts.length; i++) {
+            most = Math.max(most, parts[i].resetTicks(state[i], now));
+        }
+        return most;
     }
 
     @Override
-    public States refund(States state, long now, long debitedAt, long permits) {
-        Object[] next = new Object[parts.size()];
-        parts.forEach(part -> next[part.index] = part.refund(state, now, debitedAt, permits));
-        return new States(next);
+    public Object[] refund(Object[] state, long now, long debitedAt, long permits) {
+        return next(state, (part, own) -> part.refund(own, now, debitedAt, permits));
     }
 
     /** Of each part the number of its longs, then these. */
     @Override
-    public long[] toLongs(States state) {
-        LongStream.Builder longs = LongStream.builder();
-        for (Part<?> part : parts) {
-            long[] own = part.toLongs(state);
-            longs.add(own.length);
-            Arrays.stream(own).forEach(longs);
-        }
-        return longs.build().toArray();
+    public long[] toLongs(Object[] state) {
+        return IntStream.range(0, parts.length)
+                .mapToObj(i -> parts[i].toLongs(state[i]))
+                .flatMapToLong(longs -> LongStream.concat(LongStream.of(longs.length), LongStream.of(longs)))
+                .toArray();
     }
 
     @Override
-    public States ofLongs(long[] longs) {
-        Object[] states = new Object[parts.size()];
+    public Object[] ofLongs(long[] longs) {
+        Object[] states = new Object[parts.length];
         int from = 0;
-        for (Part<?> part : parts) {
+        for (int i = 0; i < parts.length; i++) {
             int to = from + 1 + Math.toIntExact(longs[from]);
-            states[part.index] = part.algorithm.ofLongs(Arrays.copyOfRange(longs, from + 1, to));
+            states[i] = parts[i].ofLongs(Arrays.copyOfRange(longs, from + 1, to));
             from = to;
         }
-        return new States(states);
+        return states;
     }
 
     @Override
-    public States rebase(States state, long now) {
-        Object[] next = new Object[parts.size()];
-        boolean changed = false;
-        for (Part<?> part : parts) {
-            next[part.index] = part.rebase(state, now);
-            changed |= next[part.index] != state.parts[part.index];
-        }
-        return changed ? new States(next) : state;
+    public List<Spending> spent(Object[] state, long now) {
+        return IntStream.range(0, parts.length)
+                .boxed()
+                .flatMap(i -> parts[i].spent(state[i], now).stream())
+                .toList();
     }
 
     @Override
-    public List<Spending> spent(States state, long now) {
-        return parts.stream().flatMap(part -> part.spent(state, now).stream()).toList();
+    public Object[] owing(Object[] state, long at, List<Spending> spent) {
+        return next(state, (part, own) -> part.owing(own, at, spent));
     }
 
     @Override
-    public States owing(States state, long at, List<Spending> spent) {
-        Object[] next = new Object[parts.size()];
-        parts.forEach(part -> next[part.index] = part.owing(state, at, spent));
-        return new States(next);
-    }
-
-    @Override
-    public Reading read(States state, long now, long permits) {
-        Reading binding = parts.get(0).read(state, now, permits);
-        for (Part<?> part : parts.subList(1, parts.size())) {
-            Reading reading = part.read(state, now, permits);
-            if (binds(reading, binding)) {
-                binding = reading;
-            }
+    public Reading read(Object[] state, long now, long permits) {
+        Reading binding = parts[0].read(state[0], now, permits);
+        for (int i = 1; i < parts.length; i++) {
+            Reading reading = parts[i].read(state[i], now, permits);
+            binding = binds(reading, binding) ? reading : binding;
         }
         long moreTicks = binding.allowed() ? moreTicks(state, now, binding.remaining()) : binding.moreTicks();
         return new Reading(
@@ -173,85 +158,19 @@ final class CompositeAlgorithm implements Algorithm<CompositeAlgorithm.States> {
                 : reading.waitTicks() > other.waitTicks();
     }
 
-    private long least(ToLongFunction<Part<?>> value) {
+    private Object[] next(Object[] state, BiFunction<Algorithm<Object>, Object, Object> step) {
+        Object[] next = new Object[parts.length];
+        for (int i = 0; i < parts.length; i++) {
+            next[i] = step.apply(parts[i], state[i]);
+        }
+        return next;
+    }
+
+    private long least(Object[] state, ToLongBiFunction<Algorithm<Object>, Object> number) {
         long least = Long.MAX_VALUE;
-        for (Part<?> part : parts) {
-            least = Math.min(least, value.applyAsLong(part));
+        for (int i = 0; i < parts.length; i++) {
+            least = Math.min(least, number.applyAsLong(parts[i], state[i]));
         }
         return least;
-    }
-
-    private long most(ToLongFunction<Part<?>> value) {
-        long most = 0;
-        for (Part<?> part : parts) {
-            most = Math.max(most, value.applyAsLong(part));
-        }
-        return most;
-    }
-
-    /** One algorithm on its own state among the others. */
-    private static final class Part<S> {
-
-        final Algorithm<S> algorithm;
-        final int index;
-
-        Part(Algorithm<S> algorithm, int index) {
-            this.algorithm = algorithm;
-            this.index = index;
-        }
-
-        /** Only this part writes at its index. */
-        @SuppressWarnings("unchecked")
-        private S own(States states) {
-            return (S) states.parts[index];
-        }
-
-        long waitTicks(States state, long now, long permits) {
-            return algorithm.waitTicks(own(state), now, permits);
-        }
-
-        S debit(States state, long now, long permits) {
-            return algorithm.debit(own(state), now, permits);
-        }
-
-        long chargeable(States state, long now, long maxDebt) {
-            return algorithm.chargeable(own(state), now, maxDebt);
-        }
-
-        S charge(States state, long now, long permits, long maxDebt) {
-            return algorithm.charge(own(state), now, permits, maxDebt);
-        }
-
-        long remaining(States state, long now) {
-            return algorithm.remaining(own(state), now);
-        }
-
-        long resetTicks(States state, long now) {
-            return algorithm.resetTicks(own(state), now);
-        }
-
-        S refund(States state, long now, long debitedAt, long permits) {
-            return algorithm.refund(own(state), now, debitedAt, permits);
-        }
-
-        long[] toLongs(States state) {
-            return algorithm.toLongs(own(state));
-        }
-
-        S rebase(States state, long now) {
-            return algorithm.rebase(own(state), now);
-        }
-
-        List<Spending> spent(States state, long now) {
-            return algorithm.spent(own(state), now);
-        }
-
-        S owing(States state, long at, List<Spending> spent) {
-            return algorithm.owing(own(state), at, spent);
-        }
-
-        Reading read(States state, long now, long permits) {
-            return algorithm.read(own(state), now, permits);
-        }
     }
 }

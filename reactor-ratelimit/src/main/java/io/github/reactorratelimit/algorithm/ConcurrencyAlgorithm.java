@@ -4,8 +4,9 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
- * The concurrency limit: the state is the permits in flight, and only refunds bring them back. States do not depend on the
- * limit, which may change: there may be more in flight than a lower one allows, until they come back.
+ * The concurrency limit: the state is the permits in flight, and only refunds bring them back. States do not
+ * depend on the limit, which may change: there may be more in flight than a lower one allows, until they come
+ * back.
  */
 final class ConcurrencyAlgorithm implements LongAlgorithm {
 
@@ -35,8 +36,8 @@ final class ConcurrencyAlgorithm implements LongAlgorithm {
     }
 
     @Override
-    public long fresh() {
-        return 0;
+    public Long fresh() {
+        return 0L;
     }
 
     @Override

@@ -1,17 +1,19 @@
 package io.github.reactorratelimit.algorithm;
 
-import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.SlidingWindowCounter;
 
 /**
- * The sliding window counter: permits of the current window plus those of the previous one, weighted by
- * the share of it that the sliding window still covers. The weight is rounded down to whole permits, as in
- * the published rule: {@code floor(previous * (W - elapsed) / W) + current + permits <= limit}. So a caller that
- * takes every permit it can get has {@code limit} per window. Where {@code limit * W} would not be exact, W and
- * elapsed are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only grows.
- * A time before the current window counts as its start. Twin of sliding_counter.lua: change both, or neither.
+ * The sliding window counter: permits of the current window plus those of the previous one, weighted by the
+ * share of it that the sliding window still covers. The weight is rounded down to whole permits, as in the
+ * published rule: {@code floor(previous * (W - elapsed) / W) + current + permits <= limit}. So a caller that
+ * takes every permit it can get has {@code limit} per window. Where {@code limit * W} would not be exact, W
+ * and elapsed are counted in grains of several ticks, W rounded up and elapsed down, so that the weight only
+ * grows. A time before the current window counts as its start. Twin of sliding_counter.lua: change both, or
+ * neither.
  */
-final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
+record CounterAlgorithm(
+        SlidingWindowCounter policy, WindowGrid.Epoch grid, WindowResolution resolution, long exactBelow)
+        implements Algorithm<CounterAlgorithm.Counts> {
 
     /**
      * Permits of two windows.
@@ -24,32 +26,9 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
     private static final Counts UNUSED = new Counts(Long.MIN_VALUE, 0, 0);
 
-    private final SlidingWindowCounter policy;
-    private final WindowGrid.Epoch grid;
-    private final long limit;
-    private final long windowTicks;
-    private final long grainTicks;
-    private final long windowGrains;
-    private final long exactDebt;
-
-    CounterAlgorithm(SlidingWindowCounter policy, WindowGrid.Epoch grid, WindowResolution grains, long exactBelow) {
-        this.policy = policy;
-        this.grid = grid;
-        this.limit = policy.limit();
-        this.windowTicks = grains.windowTicks();
-        this.grainTicks = grains.grainTicks();
-        this.windowGrains = grains.windowGrains();
-        this.exactDebt = Math.min(Ticks.EXACT_PERMITS, exactBelow / windowGrains) - 1 - limit;
-    }
-
-    @Override
-    public SlidingWindowCounter policy() {
-        return policy;
-    }
-
     @Override
     public long limit() {
-        return limit;
+        return policy.limit();
     }
 
     @Override
@@ -86,6 +65,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     /** What is overdrawn weighs in the next window too, as all permits do. */
     @Override
     public long chargeable(Counts state, long now, long maxDebt) {
+        long exactDebt = Math.min(Ticks.EXACT_PERMITS, exactBelow / resolution.windowGrains()) - 1 - limit();
         return Ticks.chargeable(signedRoom(at(state, now), now), maxDebt, exactDebt);
     }
 
@@ -96,38 +76,25 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
 
     @Override
     public long resetTicks(Counts state, long now) {
-        return waitTicks(state, now, limit);
+        return waitTicks(state, now, limit());
     }
 
     /** Counts only in the window of the debit. */
     @Override
     public Counts refund(Counts state, long now, long debitedAt, long permits) {
         Counts counts = at(state, now);
-        if (debitedAt < counts.start || Ticks.until(debitedAt, counts.start) >= windowTicks) {
+        if (debitedAt < counts.start || Ticks.until(debitedAt, counts.start) >= grid.windowTicks) {
             return state;
         }
         return new Counts(counts.start, counts.previous, Math.max(0, counts.current - permits));
     }
 
-    /**
-     * A window that starts after the next one comes from a clock that has gone back: all permits count in
-     * this one, since how much of the previous window had slid out cannot be told any more; no more than the
-     * limit, unless more were overdrawn.
-     */
-    @Override
-    public Counts rebase(Counts state, long now) {
-        long start = grid.startOf(now);
-        return state.start > Saturated.plus(start, windowTicks)
-                ? new Counts(start, 0, Math.max(state.current, Math.min(limit, state.previous + state.current)))
-                : state;
-    }
-
     private Counts at(Counts state, long now) {
         long elapsed = Ticks.until(now, state.start);
-        if (elapsed < windowTicks) {
+        if (elapsed < grid.windowTicks) {
             return state;
         }
-        return new Counts(grid.startOf(now), elapsed < 2 * windowTicks ? state.current : 0, 0);
+        return new Counts(grid.startOf(now), elapsed < 2 * grid.windowTicks ? state.current : 0, 0);
     }
 
     private long room(Counts counts, long now) {
@@ -135,20 +102,23 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
     }
 
     private long signedRoom(Counts counts, long now) {
-        long elapsedGrains = Ticks.until(now, counts.start) / grainTicks;
-        long weighted = counts.previous * (windowGrains - elapsedGrains) / windowGrains;
-        return limit - counts.current - weighted;
+        long elapsedGrains = Ticks.until(now, counts.start) / resolution.grainTicks();
+        long weighted = counts.previous * (resolution.windowGrains() - elapsedGrains) / resolution.windowGrains();
+        return limit() - counts.current - weighted;
     }
 
-    /** In this window if enough of the previous one slides out in time, else in the next, at last in the one after. */
+    /**
+     * In this window if enough of the previous one slides out in time, else in the next, at last in the one
+     * after.
+     */
     private long elapsedWhenAllowed(Counts counts, long permits) {
-        if (counts.current + permits <= limit) {
-            long elapsed = elapsedUntil(counts.previous, limit - counts.current - permits);
-            if (elapsed < windowTicks) {
+        if (counts.current + permits <= limit()) {
+            long elapsed = elapsedUntil(counts.previous, limit() - counts.current - permits);
+            if (elapsed < grid.windowTicks) {
                 return elapsed;
             }
         }
-        return windowTicks + Math.min(elapsedUntil(counts.current, limit - permits), windowTicks);
+        return grid.windowTicks + Math.min(elapsedUntil(counts.current, limit() - permits), grid.windowTicks);
     }
 
     /** Ticks into a window until {@code previous} weighs less than {@code room + 1}. */
@@ -156,6 +126,7 @@ final class CounterAlgorithm implements Algorithm<CounterAlgorithm.Counts> {
         if (previous <= room) {
             return 0;
         }
-        return (windowGrains + 1 - Ticks.ceilDiv((room + 1) * windowGrains, previous)) * grainTicks;
+        return (resolution.windowGrains() + 1 - Ticks.ceilDiv((room + 1) * resolution.windowGrains(), previous))
+                * resolution.grainTicks();
     }
 }

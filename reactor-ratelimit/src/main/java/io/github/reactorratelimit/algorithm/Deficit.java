@@ -1,13 +1,13 @@
 package io.github.reactorratelimit.algorithm;
 
 /**
- * What a key owes.
+ * The deficit of a key.
  *
  * @param at a time
- * @param parts what was owed then, in the parts of the {@link RateArithmetic}
+ * @param parts the deficit at that time, in the parts of the {@link RateArithmetic}
  */
 record Deficit(long at, long parts) {
 
-    /** Nothing owed, at any time. */
+    /** No deficit, at any time. */
     static final Deficit NEVER = new Deficit(Long.MIN_VALUE, 0);
 }

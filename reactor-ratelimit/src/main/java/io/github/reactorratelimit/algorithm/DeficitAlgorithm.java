@@ -3,12 +3,23 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
- * The steps of the policies that a {@link RateArithmetic} measures. Twin of level.lua: change both, or neither.
+ * The steps of the policies that a {@link RateArithmetic} measures. Twin of level.lua: change both, or
+ * neither.
  *
  * @param fresh what a key that was never seen owes: nothing, or the tokens that were missing at the start
  */
 record DeficitAlgorithm(RateLimitPolicy policy, RateArithmetic arithmetic, Deficit fresh)
         implements Algorithm<Deficit> {
+
+    @Override
+    public Algorithm<?> compact() {
+        return PackedDeficitAlgorithm.fits(arithmetic) ? PackedDeficitAlgorithm.of(policy, arithmetic, fresh) : this;
+    }
+
+    /** The integers for a twin in another language. */
+    Rate rate() {
+        return new Rate(arithmetic.partsPerTick, arithmetic.partsPerPermit, fresh.parts());
+    }
 
     @Override
     public long limit() {
@@ -60,15 +71,6 @@ record DeficitAlgorithm(RateLimitPolicy policy, RateArithmetic arithmetic, Defic
     public Deficit refund(Deficit state, long now, long debitedAt, long permits) {
         long back = arithmetic.refundParts(now, debitedAt, permits);
         return back == 0 ? state : new Deficit(now, Math.max(0, deficit(state, now) - back));
-    }
-
-    /** What was overdrawn stays, as of now if the clock has gone back. */
-    @Override
-    public Deficit rebase(Deficit state, long now) {
-        if (state.parts() > arithmetic.mostParts) {
-            return now < state.at() ? new Deficit(now, state.parts()) : state;
-        }
-        return arithmetic.liesAhead(state.at(), state.parts(), now) ? new Deficit(now, arithmetic.mostParts) : state;
     }
 
     private long deficit(Deficit state, long now) {

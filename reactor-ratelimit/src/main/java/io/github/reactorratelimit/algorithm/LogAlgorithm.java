@@ -70,15 +70,6 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
         return debitedAt <= cutoff(state, now) ? state : state.minus(debitedAt, Math.toIntExact(permits));
     }
 
-    /** Entries more than a window ahead come from a clock that has gone back: what they held then counts from now. */
-    @Override
-    public PermitLog rebase(PermitLog state, long now) {
-        if (state.isEmpty() || Ticks.until(state.last(), now) <= windowTicks) {
-            return state;
-        }
-        return PermitLog.of(now, state.after(cutoff(state, state.last())));
-    }
-
     private static long stamp(PermitLog state, long now) {
         return state.isEmpty() ? now : Math.max(now, state.last());
     }

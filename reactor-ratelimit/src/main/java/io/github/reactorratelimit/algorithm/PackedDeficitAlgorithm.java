@@ -3,42 +3,39 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
- * The steps of {@link DeficitAlgorithm} over one long: the time at which nothing is owed any more (the
- * TAT), in parts since the clock's origin. Times are compared by difference, so they may wrap: a state that
- * was left alone for 2^63 parts, 4.5 years at the finest fraction, seems to lie ahead. It is told by how far:
- * more than can be owed. So such a state {@linkplain #isExpired expires}, and the next debit replaces it. What is left
- * is a key that is left alone for nearly a multiple of 2^64 parts, 9 years at the finest fraction: it may be denied for
- * the time that {@link #mostAhead} parts take, 26 days or eight times as long as it takes to fill. At a whole number of
- * ticks per permit times do not wrap in the 292 years of a clock.
+ * The steps of {@link DeficitAlgorithm} over one long: the time at which nothing is owed any more (the TAT),
+ * in parts since the clock's origin. Times are compared by difference, so they may wrap: a state that was
+ * left alone for 2^63 parts, 4.5 years at the finest fraction, seems to lie ahead. It is told by how far:
+ * more than can be owed. So such a state {@linkplain #isExpired expires}, and the next debit replaces it.
+ * What is left is a key that is left alone for nearly a multiple of 2^64 parts, 9 years at the finest
+ * fraction: it may be denied for the time that {@link #mostAhead} parts take, 26 days or eight times as long
+ * as it takes to fill. At a whole number of ticks per permit times do not wrap in the 292 years of a clock.
  *
- * <p>The state of a key that was never seen is told apart and holds at any time.
+ * @param start the deficit of a new key
+ * @param unused the state of a new key: it is told apart and holds at any time
+ * @param mostAhead states further ahead than this lie so far back that their times have wrapped
  */
-final class PackedDeficitAlgorithm implements LongAlgorithm {
+record PackedDeficitAlgorithm(
+        RateLimitPolicy policy, RateArithmetic arithmetic, Deficit start, long unused, long mostAhead)
+        implements LongAlgorithm {
 
     private static final long NEVER = LAST_RESERVED + 1;
 
-    /** What is owed at most, in parts, unless the capacity is larger: debts, and by clock readings of threads held up since. */
+    /**
+     * The largest deficit in parts, unless the capacity is larger: debts, and clock readings of threads that
+     * were suspended since.
+     */
     private static final long LEAST_AHEAD = 1L << 57;
 
     /** Times the capacity: it, a debt as large, and as much again for clock readings. */
     private static final long TIMES_CAPACITY = 8;
 
-    private final RateLimitPolicy policy;
-    private final RateArithmetic arithmetic;
-    private final Deficit start;
-    private final long fresh;
-
-    /** States further ahead than this lie so far back that their times have wrapped. */
-    private final long mostAhead;
-
-    PackedDeficitAlgorithm(RateLimitPolicy policy, RateArithmetic arithmetic, Deficit start) {
-        this.policy = policy;
-        this.arithmetic = arithmetic;
-        this.start = start;
-        this.fresh = start.parts() == 0 ? NEVER : pack(start.at(), start.parts());
-        this.mostAhead = arithmetic.partsPerTick == 1
+    static PackedDeficitAlgorithm of(RateLimitPolicy policy, RateArithmetic arithmetic, Deficit start) {
+        long unused = start.parts() == 0 ? NEVER : pack(arithmetic, start.at(), start.parts());
+        long mostAhead = arithmetic.partsPerTick == 1
                 ? Long.MAX_VALUE
                 : Math.max(LEAST_AHEAD, TIMES_CAPACITY * arithmetic.mostParts);
+        return new PackedDeficitAlgorithm(policy, arithmetic, start, unused, mostAhead);
     }
 
     /** Whether what is owed can be told from times that have wrapped. */
@@ -49,18 +46,13 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
     }
 
     @Override
-    public RateLimitPolicy policy() {
-        return policy;
-    }
-
-    @Override
     public long limit() {
         return arithmetic.capacity;
     }
 
     @Override
-    public long fresh() {
-        return fresh;
+    public Long fresh() {
+        return unused;
     }
 
     @Override
@@ -70,7 +62,7 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
 
     @Override
     public long debit(long state, long now, long permits) {
-        return pack(now, deficit(state, now) + arithmetic.costParts(permits));
+        return pack(arithmetic, now, deficit(state, now) + arithmetic.costParts(permits));
     }
 
     @Override
@@ -78,7 +70,7 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
         long deficit = deficit(state, now);
         return arithmetic.excessParts(deficit, permits) > 0
                 ? RESERVED
-                : pack(now, deficit + arithmetic.costParts(permits));
+                : pack(arithmetic, now, deficit + arithmetic.costParts(permits));
     }
 
     @Override
@@ -104,17 +96,11 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
     @Override
     public long refund(long state, long now, long debitedAt, long permits) {
         long back = arithmetic.refundParts(now, debitedAt, permits);
-        return back == 0 ? state : pack(now, Math.max(0, deficit(state, now) - back));
-    }
-
-    /** What is overdrawn cannot be told from a time that lies ahead: where the clock may go backward debts are cut off. */
-    @Override
-    public long rebase(long state, long now) {
-        return state != fresh && ahead(state, now) > arithmetic.mostParts ? pack(now, arithmetic.mostParts) : state;
+        return back == 0 ? state : pack(arithmetic, now, Math.max(0, deficit(state, now) - back));
     }
 
     private long deficit(long state, long now) {
-        if (state == fresh) {
+        if (state == unused) {
             return arithmetic.deficitParts(start.at(), start.parts(), now);
         }
         long ahead = ahead(state, now);
@@ -123,7 +109,7 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
 
     @Override
     public boolean isExpired(long state, long now) {
-        return state != fresh && ahead(state, now) > mostAhead;
+        return state != unused && ahead(state, now) > mostAhead;
     }
 
     private long ahead(long state, long now) {
@@ -131,7 +117,7 @@ final class PackedDeficitAlgorithm implements LongAlgorithm {
     }
 
     /** The marks are no times: what falls on them is moved some parts to the strict side. */
-    private long pack(long now, long parts) {
+    private static long pack(RateArithmetic arithmetic, long now, long parts) {
         return Math.max(now * arithmetic.partsPerTick + parts, NEVER + 1);
     }
 }

@@ -2,14 +2,14 @@ package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Saturated;
-import java.util.Optional;
 
 /**
- * The steps of {@link WindowAlgorithm} for epoch-aligned windows over one long: the window's start plus
- * a slice of the window for each permit used. There are more slices than permits, up to {@link #SLICES_PER_PERMIT} times, for
- * what is overdrawn; so a state in which any is used lies in {@code (start, end]}. At {@code end} it is either a full window or the unused start of the next: for a time in
- * the old window it is the full one, for a time in the next it means nothing used there, and both are
- * right, since a state in which nothing is used is always written as {@link #fresh()}.
+ * The steps of {@link WindowAlgorithm} for epoch-aligned windows over one long: the window's start plus a
+ * slice of the window for each permit used. There are more slices than permits, up to {@link
+ * #SLICES_PER_PERMIT} times, for what is overdrawn; so a state in which any is used lies in {@code (start,
+ * end]}. At {@code end} it is either a full window or the unused start of the next: for a time in the old
+ * window it is the full one, for a time in the next it means nothing used there, and both are right, since a
+ * state in which nothing is used is always written as {@link #fresh()}.
  */
 final class PackedWindowAlgorithm implements LongAlgorithm {
 
@@ -22,7 +22,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     private final long slices;
     private final long sliceTicks;
 
-    private PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
+    PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
         this.policy = policy;
         this.grid = grid;
         this.slices = policy.limit() > grid.windowTicks / SLICES_PER_PERMIT
@@ -31,10 +31,9 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
         this.sliceTicks = grid.windowTicks / slices;
     }
 
-    /** Empty where there are no slices for a debt as large as the limit. */
-    static Optional<LongAlgorithm> of(FixedWindow policy, WindowGrid.Epoch grid) {
-        boolean fits = policy.limit() <= grid.windowTicks / 2;
-        return fits ? Optional.of(new PackedWindowAlgorithm(policy, grid)) : Optional.empty();
+    /** Whether there are slices for a debt as large as the limit. */
+    static boolean fits(FixedWindow policy, WindowGrid.Epoch grid) {
+        return policy.limit() <= grid.windowTicks / 2;
     }
 
     @Override
@@ -48,7 +47,7 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
     }
 
     @Override
-    public long fresh() {
+    public Long fresh() {
         return UNUSED;
     }
 
@@ -88,16 +87,12 @@ final class PackedWindowAlgorithm implements LongAlgorithm {
         return permits >= used ? UNUSED : aboveMarks(state - permits * sliceTicks);
     }
 
-    /** The marks are no states: what falls on them, in the first window that a long can tell, is moved to the strict side. */
+    /**
+     * The marks are no states: what falls on them, in the first window that a long can tell, is moved to the
+     * strict side.
+     */
     private static long aboveMarks(long state) {
         return Math.max(state, UNUSED + 1);
-    }
-
-    @Override
-    public long rebase(long state, long now) {
-        long used = used(state, now);
-        long start = grid.startOf(now);
-        return used > 0 && startOf(state) > Saturated.plus(start, grid.windowTicks) ? start + used * sliceTicks : state;
     }
 
     private long used(long state, long now) {

@@ -1,129 +1,125 @@
 package io.github.reactorratelimit.algorithm;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 
 /**
- * Permits by the tick at which they were granted, oldest first; immutable. Adding copies only the
- * youngest chunk: the full ones are shared. What has expired when permits are added is gone for good, also
- * if those are given back and the clock goes back: so what a log holds never depends on its chunks. Twin
- * of sliding_log.lua: change both, or neither.
+ * Permits by the tick at which they were granted, oldest first. A log never changes: adding and removing
+ * yield another one. Entries that have expired when permits are added are gone for good, also if those
+ * permits are refunded and the clock goes back. Twin of sliding_log.lua: change both, or neither.
+ *
+ * <p>Logs that follow each other share their arrays, and each reads only the entries that it knows. So adding
+ * copies only if the arrays are full, or if another log has taken the next place in them.
  */
 final class PermitLog {
 
-    private static final Chunk[] NO_CHUNKS = new Chunk[0];
+    static final PermitLog EMPTY = new PermitLog(new Entries(0), 0, 0, 0);
 
-    static final PermitLog EMPTY = new PermitLog(NO_CHUNKS, Chunk.NONE, 0);
+    private static final int SPARE = 8;
 
-    private static final int CHUNK_ENTRIES = 64;
+    private final Entries entries;
 
-    private final Chunk[] full;
-    private final Chunk tail;
+    /** The first entry that has not expired. */
+    private final int from;
+
+    /** The end of the entries. */
+    private final int to;
+
+    /**
+     * All permits since the arrays began. May wrap, like the sums before each entry: only differences count.
+     */
     private final int total;
 
-    private PermitLog(Chunk[] full, Chunk tail, int total) {
-        this.full = full;
-        this.tail = tail;
+    private PermitLog(Entries entries, int from, int to, int total) {
+        this.entries = entries;
+        this.from = from;
+        this.to = to;
         this.total = total;
     }
 
-    /** A log of one entry. */
-    static PermitLog of(long time, int permits) {
-        return new PermitLog(NO_CHUNKS, Chunk.NONE.plus(time, permits), permits);
-    }
-
     boolean isEmpty() {
-        return tail.isEmpty();
+        return from == to;
     }
 
     /** The youngest entry's time. */
     long last() {
-        return tail.last();
+        return entries.times[to - 1];
     }
 
     /** Permits granted after {@code cutoff}. */
     int after(long cutoff) {
-        int permits = total;
-        for (int i = 0; i <= full.length; i++) {
-            Chunk chunk = chunk(i);
-            if (chunk.isEmpty() || chunk.first() > cutoff) {
-                return permits;
-            }
-            permits -= chunk.upTo(cutoff);
-        }
-        return permits;
+        return total - before(firstAfter(cutoff));
     }
 
-    /** The time of the entry with which the permits granted after {@code cutoff}, oldest first, reach {@code permits}. */
+    /**
+     * The time of the entry with which the permits granted after {@code cutoff}, oldest first, reach {@code
+     * permits}.
+     */
     long timeOf(long permits, long cutoff) {
-        long wanted = permits + total - after(cutoff);
-        for (int i = 0; i < full.length; i++) {
-            if (full[i].sum >= wanted) {
-                return full[i].timeOf(wanted);
+        int low = firstAfter(cutoff);
+        int first = before(low);
+        int high = to;
+        while (high - low > 1) {
+            int middle = (low + high) >>> 1;
+            if (before(middle) - first < permits) {
+                low = middle;
+            } else {
+                high = middle;
             }
-            wanted -= full[i].sum;
         }
-        return tail.timeOf(wanted);
+        return entries.times[low];
     }
 
-    /** With permits granted at {@code time}, not before {@link #last()}; without what expired by {@code cutoff}. */
+    /**
+     * With permits granted at {@code time}, not before {@link #last()}; without entries that expired by
+     * {@code cutoff}.
+     */
     PermitLog plus(long time, int permits, long cutoff) {
-        if (isEmpty() || last() <= cutoff) {
-            return of(time, permits);
+        int live = firstAfter(cutoff);
+        if (live < to && last() == time) {
+            return new PermitLog(entries, live, to, total + permits);
         }
-        PermitLog live = dropUpTo(cutoff);
-        int sum = live.total + permits;
-        if (last() == time || live.tail.size() < CHUNK_ENTRIES) {
-            return new PermitLog(live.full, live.tail.plus(time, permits), sum);
+        if (!entries.claim(to)) {
+            return copy(live, to, 0).plus(time, permits, cutoff);
         }
-        Chunk[] more = Arrays.copyOf(live.full, live.full.length + 1);
-        more[live.full.length] = live.tail;
-        return new PermitLog(more, Chunk.NONE.plus(time, permits), sum);
-    }
-
-    /** Only where {@link #last()} lies after {@code cutoff}. */
-    private PermitLog dropUpTo(long cutoff) {
-        int expired = 0;
-        while (expired < full.length && full[expired].last() <= cutoff) {
-            expired++;
-        }
-        Chunk oldest = chunk(expired);
-        Chunk live = oldest.after(cutoff);
-        if (expired == 0 && live == oldest) {
-            return this;
-        }
-        int left = after(cutoff);
-        if (expired == full.length) {
-            return new PermitLog(NO_CHUNKS, live, left);
-        }
-        Chunk[] rest = Arrays.copyOfRange(full, expired, full.length);
-        rest[0] = live;
-        return new PermitLog(rest, tail, left);
+        entries.times[to] = time;
+        entries.before[to] = total;
+        return new PermitLog(entries, live, to + 1, total + permits);
     }
 
     /** Without up to {@code permits} of the entry at {@code time}, if there is one. */
     PermitLog minus(long time, int permits) {
-        for (int i = full.length; i >= 0; i--) {
-            Chunk chunk = chunk(i);
-            int index = Arrays.binarySearch(chunk.times, chunk.from, chunk.times.length, time);
-            if (index >= 0) {
-                int taken = Math.min(permits, chunk.counts[index]);
-                return replace(i, chunk.minus(index, taken), total - taken);
-            }
-        }
-        return this;
+        int index = Arrays.binarySearch(entries.times, from, to, time);
+        return index < 0 ? this : copy(from, index, Math.min(permits, count(index)));
     }
 
-    /** Time and permits of each entry, oldest first; without those that have expired. */
+    /**
+     * The entries from {@code first} on in other arrays, {@code less} permits taken from the one at {@code
+     * index}.
+     */
+    private PermitLog copy(int first, int index, int less) {
+        int most = to - first;
+        Entries copied = new Entries(most + most / 2 + SPARE);
+        int size = 0;
+        int sum = 0;
+        for (int i = first; i < to; i++) {
+            int count = count(i) - (i == index ? less : 0);
+            if (count > 0) {
+                copied.times[size] = entries.times[i];
+                copied.before[size++] = sum;
+                sum += count;
+            }
+        }
+        copied.claimed.set(size);
+        return less > 0 && sum == 0 ? EMPTY : new PermitLog(copied, 0, size, sum);
+    }
+
+    /** Time and permits of each entry, oldest first. */
     long[] toLongs() {
         LongStream.Builder longs = LongStream.builder();
-        for (int i = 0; i <= full.length; i++) {
-            Chunk chunk = chunk(i);
-            for (int entry = chunk.from; entry < chunk.times.length; entry++) {
-                longs.add(chunk.times[entry]).add(chunk.counts[entry]);
-            }
+        for (int i = from; i < to; i++) {
+            longs.add(entries.times[i]).add(count(i));
         }
         return longs.build().toArray();
     }
@@ -136,115 +132,46 @@ final class PermitLog {
         return log;
     }
 
-    private PermitLog replace(int index, Chunk chunk, int sum) {
-        if (sum == 0) {
-            return EMPTY;
+    private int firstAfter(long cutoff) {
+        int low = from;
+        int high = to;
+        while (low < high) {
+            int middle = (low + high) >>> 1;
+            if (entries.times[middle] <= cutoff) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
-        List<Chunk> chunks = new ArrayList<>(Arrays.asList(full));
-        chunks.add(tail);
-        chunks.set(index, chunk);
-        chunks.removeIf(Chunk::isEmpty);
-        Chunk youngest = chunks.remove(chunks.size() - 1);
-        return new PermitLog(chunks.toArray(Chunk[]::new), youngest, sum);
+        return low;
     }
 
-    private Chunk chunk(int index) {
-        return index < full.length ? full[index] : tail;
+    private int count(int index) {
+        return before(index + 1) - before(index);
     }
 
-    /** Entries with rising times; never changed once built. Those before {@code from} have expired. */
-    private static final class Chunk {
+    private int before(int index) {
+        return index == to ? total : entries.before[index];
+    }
 
-        static final Chunk NONE = new Chunk(new long[0], new int[0], 0, 0);
+    /**
+     * Arrays that several logs share. A log may write a place only if it has claimed it, and no log writes it
+     * again.
+     */
+    private static final class Entries {
 
         final long[] times;
-        final int[] counts;
-        final int from;
-        final int sum;
+        final int[] before;
+        final AtomicInteger claimed = new AtomicInteger();
 
-        Chunk(long[] times, int[] counts, int from, int sum) {
-            this.times = times;
-            this.counts = counts;
-            this.from = from;
-            this.sum = sum;
+        Entries(int capacity) {
+            this.times = new long[capacity];
+            this.before = new int[capacity];
         }
 
-        int size() {
-            return times.length - from;
-        }
-
-        boolean isEmpty() {
-            return size() == 0;
-        }
-
-        long first() {
-            return times[from];
-        }
-
-        long last() {
-            return times[times.length - 1];
-        }
-
-        Chunk plus(long time, int permits) {
-            if (!isEmpty() && last() == time) {
-                int youngest = times.length - 1;
-                return new Chunk(times, withCount(youngest, counts[youngest] + permits), from, sum + permits);
-            }
-            long[] moreTimes = Arrays.copyOfRange(times, from, times.length + 1);
-            int[] moreCounts = Arrays.copyOfRange(counts, from, counts.length + 1);
-            moreTimes[size()] = time;
-            moreCounts[size()] = permits;
-            return new Chunk(moreTimes, moreCounts, 0, sum + permits);
-        }
-
-        Chunk minus(int index, int permits) {
-            if (permits < counts[index]) {
-                return new Chunk(times, withCount(index, counts[index] - permits), from, sum - permits);
-            }
-            int rest = times.length - 1 - index;
-            long[] fewerTimes = Arrays.copyOf(times, times.length - 1);
-            int[] fewerCounts = Arrays.copyOf(counts, counts.length - 1);
-            System.arraycopy(times, index + 1, fewerTimes, index, rest);
-            System.arraycopy(counts, index + 1, fewerCounts, index, rest);
-            return new Chunk(fewerTimes, fewerCounts, from, sum - permits);
-        }
-
-        private int[] withCount(int index, int count) {
-            int[] changed = counts.clone();
-            changed[index] = count;
-            return changed;
-        }
-
-        /** Shares the entries. */
-        Chunk after(long cutoff) {
-            int index = from;
-            int left = sum;
-            while (index < times.length && times[index] <= cutoff) {
-                left -= counts[index];
-                index++;
-            }
-            return index == from ? this : new Chunk(times, counts, index, left);
-        }
-
-        int upTo(long cutoff) {
-            if (last() <= cutoff) {
-                return sum;
-            }
-            int permits = 0;
-            for (int i = from; times[i] <= cutoff; i++) {
-                permits += counts[i];
-            }
-            return permits;
-        }
-
-        long timeOf(long permits) {
-            long left = permits;
-            int index = from;
-            while (left > counts[index]) {
-                left -= counts[index];
-                index++;
-            }
-            return times[index];
+        /** False if the arrays end before this place, or if it is taken. */
+        boolean claim(int place) {
+            return place < times.length && claimed.compareAndSet(place, place + 1);
         }
     }
 }

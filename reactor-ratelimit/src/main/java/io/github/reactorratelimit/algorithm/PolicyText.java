@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A policy as text for other processes: its kind, then its values, with spaces between; the parts of a composite with
- * {@code " + "} between. Other versions read it too, so a kind keeps its form.
+ * A policy as text for other processes: its kind, then its values, with spaces between; the parts of a
+ * composite with {@code " + "} between. Other versions read it too, so a kind keeps its form.
  */
 public final class PolicyText {
 

@@ -2,14 +2,18 @@ package io.github.reactorratelimit.algorithm;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
- * What stores and queues want to know of a policy, so that they need not know its kind. See {@link Algorithms#traits}.
+ * The properties of a policy that stores and queues need, so that they do not test its type. See {@link
+ * Algorithms#traits}.
  *
  * @param policy the policy
- * @param recoveryPermits a key has recovered from any debit when this many permits have come back,
- * @param recoveryDelay and this much time has passed on top of that
+ * @param recoveryPermits a key has recovered from any debit after the time in which so many permits come
+ *     back,
+ * @param recoveryDelay and this time on top of it
  * @param phase the period whose phase is set by a key's first request; zero if there is none
  * @param catchesUp whether permits that a late timer delivers are debited at the time they came due
  * @param whyNotPrepaid why permits cannot be debited ahead and spent later; empty if they can
@@ -27,6 +31,21 @@ public record PolicyTraits(
         return new PolicyTraits(policy, recoveryPermits, recoveryDelay, Duration.ZERO, false, Optional.empty());
     }
 
+    /** Of a composite: a trait that all parts have, and the longest times. */
+    static PolicyTraits ofAll(RateLimitPolicy policy, List<PolicyTraits> parts) {
+        return new PolicyTraits(
+                policy,
+                0,
+                longest(parts, PolicyTraits::recovery),
+                longest(parts, PolicyTraits::phase),
+                parts.stream().allMatch(PolicyTraits::catchesUp),
+                parts.stream().flatMap(part -> part.whyNotPrepaid.stream()).findFirst());
+    }
+
+    private static Duration longest(List<PolicyTraits> parts, Function<PolicyTraits, Duration> time) {
+        return parts.stream().map(time).max(Duration::compareTo).orElseThrow();
+    }
+
     PolicyTraits withPhase(Duration phase) {
         return new PolicyTraits(policy, recoveryPermits, recoveryDelay, phase, catchesUp, whyNotPrepaid);
     }
@@ -35,11 +54,11 @@ public record PolicyTraits(
         return new PolicyTraits(policy, recoveryPermits, recoveryDelay, phase, catchesUp, whyNotPrepaid);
     }
 
-    PolicyTraits notPrepaid(Optional<String> why) {
-        return new PolicyTraits(policy, recoveryPermits, recoveryDelay, phase, catchesUp, why);
+    PolicyTraits notPrepaid(String why) {
+        return new PolicyTraits(policy, recoveryPermits, recoveryDelay, phase, catchesUp, Optional.of(why));
     }
 
-    /** How long a key remembers a debit at most: after that nothing is spent any more. Slots ahead are not included. */
+    /** The longest time until a key has recovered from a debit, without slots that lie ahead. */
     public Duration recovery() {
         return policy.timeFor(recoveryPermits).orElse(Duration.ZERO).plus(recoveryDelay);
     }

@@ -3,8 +3,8 @@ package io.github.reactorratelimit.algorithm;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What lies ahead of a key: where requests that stand in line will be granted. Starts from a state
- * and places one request after the other, each as early as the ones before it leave room. Immutable.
+ * Computes when queued requests will be granted. Starts from a state and places one request after the other,
+ * each as early as the ones before it allow. Immutable.
  *
  * @param <S> the state of the key
  */
@@ -22,18 +22,20 @@ public final class Projection<S> {
         this.at = at;
     }
 
-    /** The future of a key whose state is {@code state} at {@code now}. */
+    /** The projection of a key with this state at {@code now}. */
     public static <S> Projection<S> of(Algorithm<S> algorithm, S state, long now) {
         return new Projection<>(algorithm, state, now);
     }
 
-    /** When the request that was placed last by {@link #place} is granted; {@link Algorithm#UNKNOWN} if that is not known. */
+    /**
+     * When the request of the last {@link #place} is granted; {@link Algorithm#UNKNOWN} if that is not known.
+     */
     public long at() {
         return at;
     }
 
     /**
-     * Places a request behind those placed before. Behind one whose time is unknown all are unknown.
+     * Places a request behind the others. All requests behind one with an unknown time are unknown too.
      *
      * @param notBefore the earliest time it may be granted: its arrival, the end of a pause
      */
@@ -44,10 +46,10 @@ public final class Projection<S> {
     }
 
     /**
-     * Places several requests behind those placed before; null if that cannot be done at once.
+     * Places several requests behind the others in one step; null if that is not possible.
      *
      * @param notBefore none of them must wait for a later time than this
-     * @param permits what they need together
+     * @param permits the permits of all of them
      * @param most no request, nor any placed before, needs more than this
      */
     public @Nullable Projection<S> placeAll(long notBefore, long permits, long most) {
@@ -60,7 +62,7 @@ public final class Projection<S> {
         return isPossible ? new Projection<>(algorithm, algorithm.charge(state, at, permits, ANY_DEBT), at) : null;
     }
 
-    /** When a request would be granted behind those placed before. */
+    /** When a request would be granted behind the others. */
     public long preview(long notBefore, long permits) {
         if (at == Algorithm.UNKNOWN) {
             return at;

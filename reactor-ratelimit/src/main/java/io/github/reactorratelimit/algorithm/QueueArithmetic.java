@@ -3,14 +3,13 @@ package io.github.reactorratelimit.algorithm;
 import java.time.Duration;
 
 /**
- * The leaky bucket as a queue: a request leaves when all that left before it has drained, however many
- * permits it asks for, and the next slot is that many intervals later. It leaves in the tick in which its
- * slot lies, so that fractions of a tick are not lost from slot to slot; slots, and any half-open window
- * of whole ticks, hold the rate exactly.
+ * The leaky bucket as a queue: a request leaves when all permits before it have drained, however many it
+ * needs, and the next slot is that many intervals later. It leaves in the tick of its slot, so that no
+ * fraction of a tick is lost from slot to slot; slots, and any half-open window of whole ticks, hold the rate
+ * exactly.
  *
- * <p>Who stands in line, and how long the line may get, is up to the waiting line; strict spacing differs
- * only in the time it passes: that of the actual emission instead of the slot. Twin of leaky_bucket.lua:
- * change both, or neither.
+ * <p>The queue of the key bounds its waiters. Strict spacing differs only in the time that is passed: that of
+ * the actual emission instead of the slot. Twin of leaky_bucket.lua: change both, or neither.
  */
 final class QueueArithmetic extends RateArithmetic {
 

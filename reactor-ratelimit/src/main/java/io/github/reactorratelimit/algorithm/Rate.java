@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.algorithm;
 
 /**
- * The integers in which a continuous rate is counted, for its twin in another language: what a key owes
- * is measured in parts of a tick. See {@link Algorithms#rate}.
+ * The integers of a continuous rate, for its twin in another language: a deficit is counted in parts of a
+ * tick. See {@link Algorithms#rate}.
  *
  * @param partsPerTick parts that flow back each tick
  * @param partsPerPermit parts that a permit costs

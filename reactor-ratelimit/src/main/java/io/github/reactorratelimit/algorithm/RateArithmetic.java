@@ -4,15 +4,15 @@ import java.math.BigInteger;
 import java.time.Duration;
 
 /**
- * The arithmetic of a rate. An interval of {@code period / permits} ticks is a fraction, so what a key
- * owes is counted in <em>parts</em> of a tick: {@code partsPerTick} flow back each tick, a permit costs
- * {@code partsPerPermit}. The fraction is reduced and exact, unless the capacity in parts would not stay
- * below {@link Tick#exactBelow()}: then a coarser one is taken, rounded to the longer interval, which
- * must keep the rate within 0.1 %.
+ * The arithmetic of a rate. An interval of {@code period / permits} ticks is a fraction, so what a key owes
+ * is counted in <em>parts</em> of a tick: {@code partsPerTick} flow back each tick, a permit costs {@code
+ * partsPerPermit}. The fraction is reduced and exact, unless the capacity in parts would not stay below
+ * {@link Tick#exactBelow()}: then a coarser one is taken, rounded to the longer interval, which must keep the
+ * rate within 0.1 %.
  *
- * <p>The deficit after a debit never exceeds {@link #mostParts}, but for a debt that was charged without asking. Asked for an earlier time it does, by what
- * flows back until the debit: a wait told for then must end when it does now. Twin of level.lua, which is
- * asked only after a rebase: change both, or neither.
+ * <p>The deficit after a debit never exceeds {@link #mostParts}, but for a debt that was charged. At an
+ * earlier time it does, by the flow until the debit: both times name the same end of a wait. Twin of
+ * level.lua: change both, or neither.
  */
 abstract class RateArithmetic {
 
@@ -57,7 +57,10 @@ abstract class RateArithmetic {
     /** See {@link Algorithm#isAdditive}. */
     abstract boolean isAdditive(long most);
 
-    /** How many permits may be charged on top of a deficit, see {@link Algorithm#chargeable}; it stays below {@code below}. */
+    /**
+     * How many permits may be charged on top of a deficit, see {@link Algorithm#chargeable}; it stays below
+     * {@code below}.
+     */
     final long chargeable(long deficitParts, long maxDebt, long below) {
         long exactDebt = (Math.min(exactBelow, below) - 1 - capacityParts - 2 * partsPerTick) / partsPerPermit;
         return Ticks.chargeable(Math.floorDiv(capacityParts - deficitParts, partsPerPermit), maxDebt, exactDebt);
@@ -67,7 +70,9 @@ abstract class RateArithmetic {
         return permits * partsPerPermit;
     }
 
-    /** Rounded up: a tick too early is a tick too lax. Most intervals are whole ticks and need no division. */
+    /**
+     * Rounded up: a tick too early is a tick too lax. Most intervals are whole ticks and need no division.
+     */
     final long ticks(long parts) {
         return partsPerTick == 1 ? parts : Ticks.ceilDiv(parts, partsPerTick);
     }
@@ -86,11 +91,6 @@ abstract class RateArithmetic {
         return early > (ENDLESS_PARTS - parts) / partsPerTick ? ENDLESS_PARTS : parts + early * partsPerTick;
     }
 
-    /** Whether {@code parts} owed at {@code at} are more at {@code now} than can be owed. */
-    final boolean liesAhead(long at, long parts, long now) {
-        return deficitParts(at, parts, now) > mostParts;
-    }
-
     /**
      * What a refund gives back: the cost less all that may have flowed back since. Compare the deficit
      * with and without the debit, the later debits being the same: the difference starts at the cost and
@@ -102,7 +102,10 @@ abstract class RateArithmetic {
         return Math.max(0, costParts(permits) - flowParts(Ticks.until(now, debitedAt)));
     }
 
-    /** What flows back in that many ticks, cut off where nothing can be owed any more; less than a tick's parts above the most. */
+    /**
+     * What flows back in that many ticks, cut off where nothing can be owed any more; less than a tick's
+     * parts above the most.
+     */
     private long flowParts(long ticks) {
         return Math.min(ticks, fillTicks) * partsPerTick;
     }

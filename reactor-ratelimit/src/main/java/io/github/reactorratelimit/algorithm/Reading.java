@@ -3,20 +3,20 @@ package io.github.reactorratelimit.algorithm;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
- * A state as a decision reports it, in ticks.
+ * The numbers of a decision, in ticks.
  *
  * @param policy the policy that binds: of a composite one of its parts
- * @param limit what {@code remaining} is when nothing is spent
- * @param remaining permits that could be had at once
- * @param waitTicks 0 if the permits asked for are there, else the ticks until they are
- * @param resetTicks ticks until nothing is spent any more
- * @param moreTicks of an allowed request, ticks until {@code remaining} is larger; else, and if no time
- *     ends that, {@link Algorithm#UNKNOWN}
+ * @param limit the remaining permits of a key that has recovered
+ * @param remaining permits that are available now
+ * @param waitTicks 0 if the requested permits are available, else the ticks until they are
+ * @param resetTicks ticks until the key has recovered
+ * @param moreTicks of an allowed request, ticks until {@code remaining} is larger; {@link Algorithm#UNKNOWN}
+ *     of a denied one, and if no time raises it
  */
 public record Reading(
         RateLimitPolicy policy, long limit, long remaining, long waitTicks, long resetTicks, long moreTicks) {
 
-    /** Whether the permits are (or were) there. */
+    /** Whether the permits are, or were, available. */
     public boolean allowed() {
         return waitTicks == 0;
     }

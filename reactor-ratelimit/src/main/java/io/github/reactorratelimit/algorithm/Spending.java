@@ -4,7 +4,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.List;
 
 /**
- * What a key spent under a policy and has not recovered.
+ * The permits that a key spent under a policy and that have not come back.
  *
  * @param policy a policy that is no composite
  * @param permits whole permits, rounded up
@@ -12,17 +12,17 @@ import java.util.List;
 public record Spending(RateLimitPolicy policy, long permits) {
 
     /**
-     * What of that a key begins with under {@code heir}: what was spent under a policy of the same kind and period; where
-     * there is none, the most that was spent under any, so that nothing is forgotten.
+     * The permits with which a key starts under {@code successor}: those spent under a policy of the same
+     * kind and period, or else the most that were spent under any.
      */
-    public static long under(RateLimitPolicy heir, List<Spending> spent) {
+    public static long under(RateLimitPolicy successor, List<Spending> spent) {
         List<Spending> alike =
-                spent.stream().filter(each -> isAlike(each.policy, heir)).toList();
+                spent.stream().filter(each -> isAlike(each.policy, successor)).toList();
         return (alike.isEmpty() ? spent : alike)
                 .stream().mapToLong(Spending::permits).max().orElse(0);
     }
 
-    private static boolean isAlike(RateLimitPolicy before, RateLimitPolicy heir) {
-        return before.getClass() == heir.getClass() && before.period().equals(heir.period());
+    private static boolean isAlike(RateLimitPolicy before, RateLimitPolicy successor) {
+        return before.getClass() == successor.getClass() && before.period().equals(successor.period());
     }
 }

@@ -16,7 +16,8 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
      * @param from the last refill point, or the debit that started the grid
      * @param since a period before the next refill point: {@code from}, or later if debits were refunded
      * @param used tokens missing
-     * @param first those of them that were debited no later than {@code since}: without them the grid would start later
+     * @param first those of them that were debited no later than {@code since}: without them the grid would
+     *     start later
      */
     record Steps(long from, long since, long used, long first) {
 
@@ -85,12 +86,14 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
     }
 
     /**
-     * Gives back all if no refill point came since the debit. If nothing else was debited by then that keeps the grid, it
-     * starts at {@code now}: without the debit it would have started with one of the later debits.
+     * Gives back all if no refill point came since the debit. If nothing else was debited by then that keeps
+     * the grid, it starts at {@code now}: without the debit it would have started with one of the later
+     * debits.
      *
-     * <p>After a refill point it gives back only what all the refills that may have come since, and one more, could not
-     * have covered: {@code used} with and without the debit differ by the permits and come closer by at most {@code
-     * refill} at each refill point; and the grid without the debit may be later, by less than a period.
+     * <p>After a refill point it gives back only what all the refills that may have come since, and one more,
+     * could not have covered: {@code used} with and without the debit differ by the permits and come closer
+     * by at most {@code refill} at each refill point; and the grid without the debit may be later, by less
+     * than a period.
      */
     @Override
     public Steps refund(Steps state, long now, long debitedAt, long permits) {
@@ -114,11 +117,6 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
         return current.first > back
                 ? new Steps(current.from, current.since, used, current.first - back)
                 : new Steps(current.from, Math.max(now, current.since), used, used);
-    }
-
-    @Override
-    public Steps rebase(Steps state, long now) {
-        return Ticks.until(state.since, now) > periodTicks ? new Steps(now, state.used) : state;
     }
 
     /** A time before the last refill point counts as that point. */

@@ -5,15 +5,18 @@ import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.RateArithmetic.Fraction;
 
 /**
- * The warm-up. A tick at whose start permits are owed pays for them at the rate of the key's warmth, and warms the key by a
- * tick; any other tick cools it by one. A request passes in the tick in which the last part is paid, so that
- * fractions of a tick are not lost. A time before the last debit counts as the time of that debit.
+ * The warm-up. A tick at whose start permits are owed pays for them at the rate of the key's warmth, and
+ * warms the key by a tick; any other tick cools it by one. A request passes in the tick in which the last
+ * part is paid, so that fractions of a tick are not lost. A time before the last debit counts as the time of
+ * that debit.
  *
- * <p>What others debit would warm a key that shares its state with them. So a shared state pays at the rate of a cold key, and
- * its warmth only tells how long a key alone could have stayed warm: when that is over all of them are cold. A store that counts
- * a debit later than it was requested leaves the key warm for longer, within the worst case of the policy.
+ * <p>What others debit would warm a key that shares its state with them. So a shared state pays at the rate
+ * of a cold key, and its warmth only tells how long a key alone could have stayed warm: when that is over all
+ * of them are cold. A store that counts a debit later than it was requested leaves the key warm for longer,
+ * within the worst case of the policy.
  *
- * @param interval that of a cold key: a permit's cost, and the parts that a tick of the first step pays; step n pays n times that
+ * @param interval that of a cold key: a permit's cost, and the parts that a tick of the first step pays; step
+ *     n pays n times that
  * @param warmUpTicks ticks that a cold key takes to the full rate
  * @param isShared whether the state is, or was, that of several keys
  */
@@ -106,9 +109,9 @@ record WarmUpAlgorithm(WarmUp policy, Fraction interval, long warmUpTicks, boole
     }
 
     /**
-     * Gives back the cost less all that a warm key could have paid since, and cools the key by all that the debit could
-     * have warmed it: a tick that paid would have cooled it without the debit. So right after a refund the key owes no
-     * less, and is no warmer, than without the debit.
+     * Gives back the cost less all that a warm key could have paid since, and cools the key by all that the
+     * debit could have warmed it: a tick that paid would have cooled it without the debit. So right after a
+     * refund the key owes no less, and is no warmer, than without the debit.
      */
     @Override
     public Pace refund(Pace state, long now, long debitedAt, long permits) {
@@ -121,11 +124,6 @@ record WarmUpAlgorithm(WarmUp policy, Fraction interval, long warmUpTicks, boole
         long back = costParts(permits) - elapsed * fullFlow;
         return new Pace(
                 current.at, Math.max(0, current.owedParts - back), Math.max(0, current.warmTicks - 2 * elapsed));
-    }
-
-    @Override
-    public Pace rebase(Pace state, long now) {
-        return state.at > now ? new Pace(now, state.owedParts, state.warmTicks) : state;
     }
 
     private Pace at(Pace state, long now) {
@@ -149,7 +147,10 @@ record WarmUpAlgorithm(WarmUp policy, Fraction interval, long warmUpTicks, boole
         return free(from, Long.MAX_VALUE).at - from.at;
     }
 
-    /** The state at the tick that pays the last part, or after {@code most} ticks if that is earlier: step by step. */
+    /**
+     * The state at the tick that pays the last part, or after {@code most} ticks if that is earlier: step by
+     * step.
+     */
     private Pace free(Pace from, long most) {
         long passed = 0;
         long owed = from.owedParts;

@@ -12,6 +12,13 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
     private static final Window UNUSED = new Window(Long.MIN_VALUE, Long.MIN_VALUE);
 
     @Override
+    public Algorithm<?> compact() {
+        return grid instanceof WindowGrid.Epoch epoch && PackedWindowAlgorithm.fits(policy, epoch)
+                ? new PackedWindowAlgorithm(policy, epoch)
+                : this;
+    }
+
+    @Override
     public long limit() {
         return policy.limit();
     }
@@ -77,18 +84,6 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
         return state.first() > permits
                 ? new Window(state.start(), state.end(), used, state.first() - permits)
                 : grid.reset(state, now, used);
-    }
-
-    /** A window that starts after the next one comes from a clock that has gone back: its permits count in this one. */
-    @Override
-    public Window rebase(Window state, long now) {
-        if (state.start() <= now) {
-            return state;
-        }
-        Window current = grid.at(now);
-        return state.start() <= current.end()
-                ? state
-                : new Window(current.start(), current.end(), state.used(), state.used());
     }
 
     private static long used(Window state, long now) {

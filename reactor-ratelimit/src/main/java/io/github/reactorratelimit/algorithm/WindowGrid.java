@@ -30,8 +30,8 @@ interface WindowGrid {
     }
 
     /**
-     * The window when all debits are refunded that decided where it ends: it may end a window's length after the first
-     * of the others, which was no later than {@code now}.
+     * The window when all debits are refunded that decided where it ends: it may end a window's length after
+     * the first of the others, which was no later than {@code now}.
      */
     default Window reset(Window window, long now, long used) {
         throw new IllegalStateException("debits do not decide where " + window + " ends");
@@ -50,7 +50,10 @@ interface WindowGrid {
             return Ticks.minus(window.end(), windowTicks);
         }
 
-        /** Refunds of debits that are older than a window's length are lost: the window is never longer than two. */
+        /**
+         * Refunds of debits that are older than a window's length are lost: the window is never longer than
+         * two.
+         */
         @Override
         public Window reset(Window window, long now, long used) {
             long start = Math.max(window.start(), Ticks.minus(now, windowTicks));

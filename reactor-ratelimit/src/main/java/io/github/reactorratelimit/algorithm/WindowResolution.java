@@ -17,7 +17,8 @@ public record WindowResolution(long windowTicks, long grainTicks, long windowGra
     /**
      * The finest grains that are exact.
      *
-     * @throws IllegalArgumentException if the limit is so large that they would not keep it to the promised 0.1 %
+     * @throws IllegalArgumentException if the limit is so large that they would not keep it to the promised
+     *     0.1 %
      */
     public static WindowResolution of(SlidingWindowCounter policy, Tick tick) {
         long windowTicks = tick.ticks("window", policy.window());

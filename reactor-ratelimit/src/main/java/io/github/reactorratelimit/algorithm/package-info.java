@@ -1,6 +1,6 @@
 /**
- * The algorithms as pure steps: (state, now, permits) to next state and answer. No Reactor, no clock,
- * no I/O, nothing mutable. Looks only at the policies of the root package. Each algorithm has a
+ * The algorithms as pure steps: (state, now, permits) to next state and decision. No Reactor, no clock,
+ * no I/O. Looks only at the policies of the root package. Each algorithm has a
  * twin in Lua that gives the same answers at the same tick; the golden vectors drive both.
  */
 @NullMarked

@@ -7,8 +7,9 @@ import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
-import io.github.reactorratelimit.Verdict;
+import io.github.reactorratelimit.fairness.RequestedPermits.Form;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -16,23 +17,23 @@ import reactor.core.publisher.Mono;
 /** A class of a {@link FairShare} as a limiter: its keys are the tenants, and all of them share one key of the limiter behind it. */
 final class ClassLimiter implements RateLimiter, DirectLimiter {
 
-    private static final Duration HOWEVER_LONG = Duration.ofNanos(Long.MAX_VALUE);
+    private static final Duration UNBOUNDED = Duration.ofNanos(Long.MAX_VALUE);
 
-    private final FairShare share;
-    private final FairShare.ToRank ranks;
-    private final boolean alwaysKnown;
+    private final FairCalls calls;
+    private final FairCalls.ToRank ranks;
+    private final boolean hasFastPath;
     private final RateLimiter limiter;
     private final DirectLimiter direct;
     private final String key;
 
     /** @param alwaysKnown whether there is a rank for every subscriber */
-    ClassLimiter(FairShare share, FairShare.ToRank ranks, boolean alwaysKnown) {
-        this.share = share;
+    ClassLimiter(FairCalls calls, FairCalls.ToRank ranks, boolean alwaysKnown) {
+        this.calls = calls;
         this.ranks = ranks;
-        this.alwaysKnown = alwaysKnown;
-        this.limiter = share.limiter();
+        this.limiter = calls.limiter();
+        this.hasFastPath = alwaysKnown && !limiter.policy().needsRelease();
         this.direct = DirectLimiter.of(limiter);
-        this.key = share.key();
+        this.key = calls.key();
     }
 
     @Override
@@ -41,15 +42,15 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
     }
 
     @Override
-    public Verdict decideNow(String tenant, long permits, boolean waits) {
-        FairShare.checkTenant(tenant);
-        FairShare.checkPermits(permits);
-        return mayPass(tenant) ? direct.decideNow(key, permits, waits) : Verdict.UNKNOWN;
+    public @Nullable Decision decideNow(String tenant, long permits, boolean waits) {
+        FairCalls.checkTenant(tenant);
+        FairCalls.checkPermits(permits);
+        return mayPass(tenant) ? direct.decideNow(key, permits, waits) : null;
     }
 
     /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
     private boolean mayPass(String tenant) {
-        return alwaysKnown && share.line().isEmpty() && !share.isDisposed() && share.hasWeight(tenant);
+        return hasFastPath && calls.queue().isEmpty() && !calls.isClosed() && calls.hasWeight(tenant);
     }
 
     @Override
@@ -58,7 +59,7 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
             throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
                     + " limitRate operator instead of acquire");
         }
-        return share.await(tenant, ranks, new Terms(Kind.SPENT, permits), maxWait)
+        return calls.await(tenant, ranks, new RequestedPermits(Form.SPENT, permits), maxWait)
                 .cast(Decision.class);
     }
 
@@ -68,7 +69,7 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
             throw new IllegalStateException("acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
                     + " use acquire(…) with " + limiter.policy());
         }
-        return share.await(tenant, ranks, new Terms(Kind.LEASED, permits), maxWait)
+        return calls.await(tenant, ranks, new RequestedPermits(Form.LEASED, permits), maxWait)
                 .cast(Lease.class);
     }
 
@@ -77,14 +78,14 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
         if (!limiter.policy().settles()) {
             throw new IllegalStateException("what " + limiter.policy() + " gave out cannot be settled");
         }
-        return share.await(tenant, ranks, new Terms(Kind.RESERVED, estimate), maxWait)
+        return calls.await(tenant, ranks, new RequestedPermits(Form.RESERVED, estimate), maxWait)
                 .cast(Reservation.class);
     }
 
     @Override
     public <T> Flux<T> use(String tenant, long permits, Publisher<T> work) {
         if (limiter.policy().needsRelease()) {
-            return Flux.usingWhen(acquireLease(tenant, permits, HOWEVER_LONG), lease -> work, Lease::release);
+            return Flux.usingWhen(acquireLease(tenant, permits, UNBOUNDED), lease -> work, Lease::release);
         }
         return acquire(tenant, permits)
                 .flatMapMany(decision ->
@@ -93,13 +94,13 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Decision> peek(String tenant, long permits) {
-        FairShare.checkTenant(tenant);
-        return limiter.peek(key, FairShare.checkPermits(permits));
+        FairCalls.checkTenant(tenant);
+        return limiter.peek(key, FairCalls.checkPermits(permits));
     }
 
     @Override
     public Mono<Void> reset(String tenant) {
-        FairShare.checkTenant(tenant);
+        FairCalls.checkTenant(tenant);
         return limiter.reset(key);
     }
 
@@ -110,19 +111,19 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Void> pause(String tenant, Duration duration) {
-        FairShare.checkTenant(tenant);
+        FairCalls.checkTenant(tenant);
         return limiter.pause(key, duration);
     }
 
     @Override
     public Mono<Void> pauseAtLeast(String tenant, Duration duration) {
-        FairShare.checkTenant(tenant);
+        FairCalls.checkTenant(tenant);
         return limiter.pauseAtLeast(key, duration);
     }
 
     @Override
     public String sharedKey(String tenant) {
-        FairShare.checkTenant(tenant);
+        FairCalls.checkTenant(tenant);
         return direct.sharedKey(key);
     }
 
@@ -143,16 +144,16 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Void> close() {
-        return share.close();
+        return calls.queue().runtime().close();
     }
 
     @Override
     public boolean isDisposed() {
-        return share.isDisposed();
+        return calls.isClosed();
     }
 
     @Override
     public String toString() {
-        return "a class of " + share;
+        return "a class of a FairShare of " + limiter;
     }
 }

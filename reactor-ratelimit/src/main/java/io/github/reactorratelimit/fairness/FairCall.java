@@ -1,12 +1,16 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.queue.KeyQueue;
+import io.github.reactorratelimit.queue.QueueRuntime;
 import io.github.reactorratelimit.queue.Waiter;
+import java.util.function.BiConsumer;
 import reactor.core.CoreSubscriber;
 
 /** One call that waits for permits, and its subscriber. */
 final class FairCall extends Waiter<Object> {
 
-    private final FairKeyQueue queue;
+    private final KeyQueue<FairCall, ?> queue;
+    private final BiConsumer<RequestedPermits, Object> giveBack;
     private final long until;
 
     final String tenant;
@@ -14,7 +18,7 @@ final class FairCall extends Waiter<Object> {
     /** 0 for the class that goes first. */
     final int rank;
 
-    final Terms terms;
+    final RequestedPermits requested;
     final long weight;
 
     /** The order of arrival in its class; the class's. */
@@ -23,18 +27,25 @@ final class FairCall extends Waiter<Object> {
     /** Written before it is answered: whether by a grant, not by a denial. */
     private boolean granted;
 
-    FairCall(FairKeyQueue queue, CoreSubscriber<? super Object> actual, Request request) {
-        super(queue.runtime(), actual, request.terms().permits(), Long.MAX_VALUE);
+    /** @param giveBack takes a grant that the subscriber did not receive */
+    FairCall(
+            KeyQueue<FairCall, ?> queue,
+            QueueRuntime runtime,
+            CoreSubscriber<? super Object> actual,
+            Request request,
+            BiConsumer<RequestedPermits, Object> giveBack) {
+        super(runtime, actual, request.permits().permits(), Long.MAX_VALUE);
         this.queue = queue;
+        this.giveBack = giveBack;
         this.until = request.notAfter();
         this.tenant = request.tenant();
         this.rank = request.rank();
-        this.terms = request.terms();
+        this.requested = request.permits();
         this.weight = request.weight();
     }
 
     /** What one subscriber requests. */
-    record Request(String tenant, int rank, Terms terms, long weight, long notAfter) {}
+    record Request(String tenant, int rank, RequestedPermits permits, long weight, long notAfter) {}
 
     @Override
     protected void join() {
@@ -57,7 +68,7 @@ final class FairCall extends Waiter<Object> {
     @Override
     protected void refund(Object undelivered) {
         if (granted) {
-            queue.giveBack(terms, undelivered);
+            giveBack.accept(requested, undelivered);
         }
     }
 }

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li>two tenants that both wait are never further apart than one call each: in any stretch of time, what each got by its weight
  *       differs by at most the largest call of the one by its weight and the largest call of the other by its weight;
- *   <li>whoever was away has saved nothing, because it begins now; and owes nothing, because what it was served for ended by now. So a tenant
+ *   <li>a tenant that was away has saved nothing, because it begins now; and owes nothing, because what it was served for ended by now. So a tenant
  *       without calls needs no state, and has none;
  *   <li>a call can be overtaken only by calls that end before it does: each of them moves virtual time towards its end.
  * </ul>
  *
  * <p>Virtual time never runs backwards, and lies between where each tenant's first call begins and where its largest would end. Owned by
- * the line's drain loop, but for the size.
+ * the queue's drain loop, but for the size.
  */
 final class FairClass {
 
@@ -43,8 +43,8 @@ final class FairClass {
     }
 
     int sizeOf(String tenant) {
-        TenantQueue line = tenants.get(tenant);
-        return line == null ? 0 : line.size();
+        TenantQueue queue = tenants.get(tenant);
+        return queue == null ? 0 : queue.size();
     }
 
     /** Tenants that have calls; nothing is kept of others. */
@@ -57,12 +57,12 @@ final class FairClass {
         return inOrder.isEmpty() ? null : inOrder.first().first();
     }
 
-    /** The one that goes first of those that are the first of their tenant and ask for this. */
+    /** The one that goes first of those that are the first of their tenant and request this. */
     @Nullable
-    FairCall firstOf(Terms terms) {
-        for (TenantQueue line : inOrder) {
-            FairCall first = line.first();
-            if (first != null && first.terms.equals(terms)) {
+    FairCall firstOf(RequestedPermits permits) {
+        for (TenantQueue queue : inOrder) {
+            FairCall first = queue.first();
+            if (first != null && first.requested.equals(permits)) {
                 return first;
             }
         }
@@ -71,38 +71,38 @@ final class FairClass {
 
     void add(FairCall call) {
         call.order = arrivals++;
-        TenantQueue line = tenants.computeIfAbsent(call.tenant, name -> new TenantQueue(name, virtualNow));
-        line.add(call);
-        if (line.first() == call) {
-            inOrder.add(line);
+        TenantQueue queue = tenants.computeIfAbsent(call.tenant, name -> new TenantQueue(name, virtualNow));
+        queue.add(call);
+        if (queue.first() == call) {
+            inOrder.add(queue);
         }
         resize(size + 1);
     }
 
     void remove(FairCall call) {
-        TenantQueue line = tenants.get(call.tenant);
-        if (line != null) {
-            boolean wasFirst = line.first() == call;
+        TenantQueue queue = tenants.get(call.tenant);
+        if (queue != null) {
+            boolean wasFirst = queue.first() == call;
             if (wasFirst) {
-                inOrder.remove(line);
+                inOrder.remove(queue);
             }
-            line.remove(call);
+            queue.remove(call);
             if (wasFirst) {
-                replace(line);
+                replace(queue);
             }
             resize(size - 1);
         }
     }
 
-    /** The call, the first of its tenant, had what it asked for. */
+    /** The call, the first of its tenant, has what it requested. */
     void served(FairCall call) {
-        TenantQueue line = tenants.get(call.tenant);
-        if (line != null && line.first() == call) {
-            inOrder.remove(line);
-            long ended = line.finish();
-            line.served();
-            replace(line);
-            // One that was served ahead of its time must not push virtual time past those who wait.
+        TenantQueue queue = tenants.get(call.tenant);
+        if (queue != null && queue.first() == call) {
+            inOrder.remove(queue);
+            long ended = queue.finish();
+            queue.served();
+            replace(queue);
+            // One that was served ahead of its time must not push virtual time past the calls that wait.
             long reached =
                     inOrder.isEmpty() ? ended : Math.min(ended, inOrder.first().finish());
             virtualNow = Math.max(virtualNow, reached);
@@ -111,11 +111,11 @@ final class FairClass {
         }
     }
 
-    private void replace(TenantQueue line) {
-        if (line.first() == null) {
-            tenants.remove(line.tenant);
+    private void replace(TenantQueue queue) {
+        if (queue.first() == null) {
+            tenants.remove(queue.tenant);
         } else {
-            inOrder.add(line);
+            inOrder.add(queue);
         }
     }
 
@@ -130,7 +130,7 @@ final class FairClass {
         if (virtualNow > REBASE_ABOVE) {
             long by = virtualNow;
             virtualNow = 0;
-            tenants.values().forEach(line -> line.rebase(by));
+            tenants.values().forEach(queue -> queue.rebase(by));
         }
     }
 }

@@ -6,14 +6,16 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.queue.KeyQueue;
 import io.github.reactorratelimit.queue.QueueRuntime;
+import io.github.reactorratelimit.queue.Waiter;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * The queue in front of one key of a limiter. Calls wait here; in the limiter's own queue wait this queue's {@link Asks},
+ * The queue in front of one key of a limiter. Calls wait here; in the limiter's own queue wait this queue's {@link LimiterRequests},
  * which belong to no call. The call that leaves is chosen when a permit comes, from all that wait then: that makes
  * priorities and shares work, since the limiter itself grants in order of arrival.
  *
@@ -23,24 +25,24 @@ import reactor.core.scheduler.Scheduler;
  * the timer. It calls the limiter (an answer on the spot goes to the mailbox too, for the next round) but never a subscriber.
  *
  * <p><b>Never more than the limiter gave.</b> Only a grant answers a call with permits, a grant answers at most one call, and only
- * one on the same {@link Terms}: permits for a small call are never spent by a large one, and nothing is put together from
+ * one that requests the same {@link RequestedPermits}: permits for a small call are never spent by a large one, and nothing is put together from
  * parts, which would be spent later than it was counted.
  *
  * <p><b>Nothing is lost.</b> Each grant has exactly one owner: the limiter until it answers, the mailbox, the drain loop, the
  * call once it is claimed. A claim fails if the subscriber cancelled first, and the next call is tried; if none
  * requests as much, the grant goes back. A subscriber that cancels between claim and delivery gives it back itself. A
- * withdrawn ask is cancelled: the limiter gives back what it had reserved, and what it answered before is in the mailbox.
+ * withdrawn request is cancelled: the limiter gives back what it had reserved, and what it answered before is in the mailbox.
  *
- * <p><b>No call is forgotten.</b> After each round, if a call waits, there is an ask in flight on the terms of the next call, or a
- * time at which to ask again. Each answer brings another round.
+ * <p><b>No call is forgotten.</b> After each round, if a call waits, there is a request in flight for the permits of the next call, or a
+ * time at which to request again. Each answer brings another round.
  *
  * <p><b>Out of turn</b> a call is served only if costs differ, and another call became the next between a grant and its
  * handling: then the grant goes to the first call that requests as much, which was next when the grant was made. Virtual
  * time and the classes' accounts are kept for the call that was really served.
  */
-final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Listener {
+final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements LimiterRequest.Listener {
 
-    /** When to ask again where a denial did not say. */
+    /** When to request again if a denial did not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
 
     private static final long MIN_RETRY_NANOS = Duration.ofMillis(1).toNanos();
@@ -54,14 +56,14 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
     private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
 
     /** The drain loop's, as are the fields below. */
-    private final Asks asks;
+    private final LimiterRequests requests;
 
-    private final Outlook outlook;
+    private final StoreAvailability availability;
 
-    /** When to ask again after a denial. */
-    private long askAgainAt = NEVER;
+    /** When to request again after a denial. */
+    private long retryAt = NEVER;
 
-    private record Answer(Ask ask, Object outcome) {}
+    private record Answer(LimiterRequest request, Object content) {}
 
     FairKeyQueue(
             RateLimiter limiter,
@@ -74,8 +76,8 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
         this.limiter = limiter;
         this.scheduler = scheduler;
         this.runtime = runtime;
-        this.asks = new Asks(limiter, key, ahead, now(), this);
-        this.outlook = new Outlook(limiter, key);
+        this.requests = new LimiterRequests(limiter, key, ahead, now(), this);
+        this.availability = new StoreAvailability(limiter, key);
         runtime.onClose(this::signal);
     }
 
@@ -103,21 +105,26 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
     }
 
     @Override
-    public void answered(Ask ask, Object outcome) {
-        answers.offer(new Answer(ask, outcome));
+    public void answered(LimiterRequest request, Object answer) {
+        answers.offer(new Answer(request, answer));
         signal();
     }
 
-    /** For a grant that found no call. A store that cannot be told counts what is lost. */
-    void giveBack(Terms terms, Object granted) {
+    /** A call that waits until it is granted, denied or cancelled. */
+    Mono<Object> await(FairCall.Request request) {
+        return Waiter.mono(actual -> new FairCall(this, runtime, actual, request, this::giveBack));
+    }
+
+    /** For a grant that found no call. A store that cannot be reached counts what is lost. */
+    private void giveBack(RequestedPermits permits, Object granted) {
         runtime.joined();
-        terms.kind().giveBack(limiter, granted).subscribe(done -> {}, failed -> runtime.departed(), runtime::departed);
+        permits.giveBack(limiter, granted).subscribe(done -> {}, failed -> runtime.departed(), runtime::departed);
     }
 
     @Override
     protected void admit(FairCall call, long now) {
         if (waiters.size() == 1) {
-            outlook.begin(now);
+            availability.observe(null, now);
         }
         if (waiters.isOverfullBy(call)) {
             deny(call, now, NEVER);
@@ -128,7 +135,7 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
 
     @Override
     protected void deny(FairCall call, long now, long grantedAt) {
-        answer(call, Denials.deny(limiter, call.terms, outlook.degradation()), WaitOutcome.DENIED);
+        answer(call, call.requested.deny(limiter, availability.degradation()), WaitOutcome.DENIED);
     }
 
     @Override
@@ -137,54 +144,54 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
             take(answer, now);
         }
         expire(now);
-        ask(now);
+        request(now);
         if (impatient() == null) {
-            return askAgainAt;
+            return retryAt;
         }
-        outlook.look(now);
-        return Math.min(askAgainAt, now + Outlook.SILENCE_NANOS);
+        availability.peekIfSilent(now);
+        return Math.min(retryAt, now + StoreAvailability.SILENCE_NANOS);
     }
 
     private void take(Answer answer, long now) {
-        asks.ended(answer.ask);
-        Terms terms = answer.ask.terms;
-        Object outcome = answer.outcome;
-        Decision denied = Denials.in(outcome);
-        outlook.heard(outcome, now);
-        if (denied != null && Denials.isFinal(denied)) {
-            answerNextOf(terms, Denials.as(limiter, terms, denied));
-        } else if (denied != null) {
-            askLater(denied, now);
-        } else if (outcome instanceof RateLimiterClosedException gone) {
+        requests.ended(answer.request);
+        RequestedPermits permits = answer.request.permits;
+        Decision decision = RequestedPermits.decisionIn(answer.content);
+        availability.observe(decision, now);
+        if (decision != null && !decision.allowed()) {
+            denied(permits, decision, now);
+        } else if (answer.content instanceof RateLimiterClosedException gone) {
             failAll(gone);
             runtime.dispatchIfDisposed();
-        } else if (outcome instanceof Throwable failure) {
-            answerNextOf(terms, failure);
+        } else if (answer.content instanceof Throwable failure) {
+            answerNextOf(permits, failure);
         } else {
-            asks.granted(now);
-            grant(terms, outcome);
+            requests.granted(now);
+            grant(permits, answer.content);
         }
     }
 
-    private void answerNextOf(Terms terms, Object answer) {
-        FairCall call = waiters.nextOf(terms);
+    private void answerNextOf(RequestedPermits permits, Object answer) {
+        FairCall call = waiters.nextOf(permits);
         if (call != null) {
             answer(call, answer, WaitOutcome.DENIED);
         }
     }
 
-    /** A call that would wait without end is denied only because the limiter's own queue is full, or its store is unavailable. */
-    private void askLater(Decision denied, long now) {
-        if (asks.isEmpty()) {
+    /** A request without a maximum wait is denied only because the limiter's own queue is full, or its store is unavailable. */
+    private void denied(RequestedPermits permits, Decision denied, long now) {
+        if (denied.degraded() && denied.resetAfter().isEmpty()) {
+            // By its failure mode the limiter does not wait for its store: what is left, and when, is not known.
+            answerNextOf(permits, permits.denial(limiter, denied));
+        } else if (requests.isEmpty()) {
             long retry = denied.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
-            askAgainAt = now + Math.max(MIN_RETRY_NANOS, Math.min(retry, MAX_RETRY_NANOS));
+            retryAt = now + Math.max(MIN_RETRY_NANOS, Math.min(retry, MAX_RETRY_NANOS));
         } else {
-            asks.denied();
+            requests.denied();
         }
     }
 
-    private void grant(Terms terms, Object granted) {
-        for (FairCall call = waiters.nextOf(terms); call != null; call = waiters.nextOf(terms)) {
+    private void grant(RequestedPermits permits, Object granted) {
+        for (FairCall call = waiters.nextOf(permits); call != null; call = waiters.nextOf(permits)) {
             boolean claimed = call.grant(granted);
             if (claimed) {
                 waiters.serve(call);
@@ -194,18 +201,18 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Ask.Li
                 return;
             }
         }
-        giveBack(terms, granted);
+        giveBack(permits, granted);
     }
 
-    private void ask(long now) {
+    private void request(long now) {
         FairCall next = waiters.first();
-        if (askAgainAt <= now || next == null) {
-            askAgainAt = NEVER;
+        if (retryAt <= now || next == null) {
+            retryAt = NEVER;
         }
         if (next == null) {
-            asks.withdrawDownTo(0);
-        } else if (askAgainAt == NEVER) {
-            asks.adjust(next.terms, waiters.size(), waiters.isUniform());
+            requests.withdrawDownTo(0);
+        } else if (retryAt == NEVER) {
+            requests.adjust(next.requested, waiters.size(), waiters.isUniform());
         }
     }
 }

@@ -6,11 +6,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who waits, and who is next. The first class that has calls goes before the others; but a lower class is due, and goes
+ * The calls that wait, and which is next. The first class that has calls goes before the others; but a lower class is due, and goes
  * first, once the others were served so many permits while it waited that its next call makes up one part in {@code every}. What a
  * class was passed over for is forgotten when it has no calls: nothing is saved up.
  *
- * <p>Owned by the line's drain loop, but for {@link #size(int)}.
+ * <p>Owned by the queue's drain loop, but for {@link #size(int)}.
  */
 final class FairQueue implements WaiterSet<FairCall> {
 
@@ -23,7 +23,7 @@ final class FairQueue implements WaiterSet<FairCall> {
     private final int maxPerClass;
     private final int maxPerTenant;
 
-    private final Map<Terms, Integer> calls = new HashMap<>();
+    private final Map<RequestedPermits, Integer> calls = new HashMap<>();
 
     /** The call that is removed next because it was served. */
     private @Nullable FairCall served;
@@ -60,7 +60,7 @@ final class FairQueue implements WaiterSet<FairCall> {
         return own.size() > maxPerClass || own.sizeOf(call.tenant) > maxPerTenant;
     }
 
-    /** Whether all who wait ask for the same. */
+    /** Whether all calls request the same. */
     boolean isUniform() {
         return calls.size() == 1;
     }
@@ -68,10 +68,10 @@ final class FairQueue implements WaiterSet<FairCall> {
     @Override
     public void add(FairCall call) {
         classes[call.rank].add(call);
-        calls.merge(call.terms, 1, Integer::sum);
+        calls.merge(call.requested, 1, Integer::sum);
     }
 
-    /** The call left without being served. What its class was passed over for counts for the next one, but for no more than that one asks for. */
+    /** The call left without being served. What its class was passed over for counts for the next one, up to its permits. */
     @Override
     public void remove(FairCall call) {
         if (served == call) {
@@ -94,7 +94,7 @@ final class FairQueue implements WaiterSet<FairCall> {
         unlinked(call);
         FairCall next = own.first();
         if (wasNext && next != null) {
-            passedOver[call.rank] = Math.min(passedOver[call.rank], (every - 1) * next.terms.permits());
+            passedOver[call.rank] = Math.min(passedOver[call.rank], (every - 1) * next.permits());
         }
     }
 
@@ -109,7 +109,7 @@ final class FairQueue implements WaiterSet<FairCall> {
     }
 
     private void unlinked(FairCall call) {
-        calls.computeIfPresent(call.terms, (terms, count) -> count == 1 ? null : count - 1);
+        calls.computeIfPresent(call.requested, (permits, count) -> count == 1 ? null : count - 1);
         for (int rank = 0; rank < classes.length; rank++) {
             if (classes[rank].size() == 0) {
                 passedOver[rank] = 0;
@@ -126,7 +126,7 @@ final class FairQueue implements WaiterSet<FairCall> {
             if (first != null) {
                 if (top == null) {
                     top = first;
-                } else if (passedOver[rank] >= (every - 1) * first.terms.permits()) {
+                } else if (passedOver[rank] >= (every - 1) * first.permits()) {
                     return first;
                 }
             }
@@ -134,15 +134,15 @@ final class FairQueue implements WaiterSet<FairCall> {
         return top;
     }
 
-    /** Whose turn it is of those who ask for this. */
+    /** The next of the calls that request this. */
     @Nullable
-    FairCall nextOf(Terms terms) {
+    FairCall nextOf(RequestedPermits permits) {
         FairCall next = first();
-        if (next == null || next.terms.equals(terms)) {
+        if (next == null || next.requested.equals(permits)) {
             return next;
         }
         for (FairClass each : classes) {
-            FairCall first = each.firstOf(terms);
+            FairCall first = each.firstOf(permits);
             if (first != null) {
                 return first;
             }

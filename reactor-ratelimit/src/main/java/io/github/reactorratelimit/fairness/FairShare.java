@@ -3,13 +3,10 @@ package io.github.reactorratelimit.fairness;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.queue.MonoWaiter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.function.Function;
-import java.util.function.ToLongFunction;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
@@ -47,22 +44,12 @@ import reactor.util.context.ContextView;
  */
 public final class FairShare implements Disposable {
 
-    /** The most that one call may ask for. */
-    private static final long MAX_PERMITS = 1L << 40;
-
-    private final RateLimiter limiter;
-    private final String key;
     private final List<String> classes;
-    private final ToLongFunction<String> weights;
-    private final FairKeyQueue line;
+    private final FairCalls calls;
 
-    FairShare(
-            RateLimiter limiter, String key, List<String> classes, ToLongFunction<String> weights, FairKeyQueue line) {
-        this.limiter = limiter;
-        this.key = key;
+    FairShare(List<String> classes, FairCalls calls) {
         this.classes = classes;
-        this.weights = weights;
-        this.line = line;
+        this.calls = calls;
     }
 
     /**
@@ -98,7 +85,7 @@ public final class FairShare implements Disposable {
      */
     public RateLimiter limiter(String callClass) {
         int rank = rankOf(callClass);
-        return new ClassLimiter(this, context -> rank, true);
+        return new ClassLimiter(calls, context -> rank, true);
     }
 
     /**
@@ -107,19 +94,19 @@ public final class FairShare implements Disposable {
      */
     public RateLimiter limiterFromContext(Function<? super ContextView, String> callClass) {
         Objects.requireNonNull(callClass, "callClass");
-        return new ClassLimiter(this, context -> rankOf(callClass.apply(context)), false);
+        return new ClassLimiter(calls, context -> rankOf(callClass.apply(context)), false);
     }
 
     /** Calls of one class that wait now; for a gauge. */
     public int queued(String callClass) {
-        return line.size(rankOf(callClass));
+        return calls.queue().size(rankOf(callClass));
     }
 
     /** Calls that wait now. */
     public int queued() {
         int sum = 0;
         for (int rank = 0; rank < classes.size(); rank++) {
-            sum += line.size(rank);
+            sum += calls.queue().size(rank);
         }
         return sum;
     }
@@ -134,7 +121,7 @@ public final class FairShare implements Disposable {
      * behind it.
      */
     public Mono<Void> close() {
-        return line.runtime().close();
+        return calls.queue().runtime().close();
     }
 
     @Override
@@ -144,24 +131,12 @@ public final class FairShare implements Disposable {
 
     @Override
     public boolean isDisposed() {
-        return line.runtime().isClosed();
+        return calls.isClosed();
     }
 
     @Override
     public String toString() {
-        return "FairShare of " + limiter + " between " + classes;
-    }
-
-    RateLimiter limiter() {
-        return limiter;
-    }
-
-    String key() {
-        return key;
-    }
-
-    FairKeyQueue line() {
-        return line;
+        return "FairShare of " + calls.limiter() + " between " + classes;
     }
 
     private int rankOf(String callClass) {
@@ -170,91 +145,5 @@ public final class FairShare implements Disposable {
             throw new IllegalArgumentException("callClass must be one of " + classes + ", was '" + callClass + "'");
         }
         return rank;
-    }
-
-    static String checkTenant(String tenant) {
-        if (Objects.requireNonNull(tenant, "tenant").isEmpty()) {
-            throw new IllegalArgumentException("tenant must not be empty");
-        }
-        return tenant;
-    }
-
-    static long checkPermits(long permits) {
-        if (permits < 1 || permits > MAX_PERMITS) {
-            throw new IllegalArgumentException("permits must be between 1 and 2^40, was " + permits);
-        }
-        return permits;
-    }
-
-    /** Yields what was granted, or a denied decision; or an error, which for a lease or reservation may be a denial. */
-    Mono<Object> await(String tenant, ToRank ranks, Terms terms, Duration maxWait) {
-        checkTenant(tenant);
-        checkPermits(terms.permits());
-        if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
-            throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
-        }
-        return Mono.deferContextual(context -> {
-            int rank = ranks.of(context);
-            long weight = weightOf(tenant);
-            long now = line.now();
-            long notAfter = Math.min(until(now, maxWait), deadlineIn(context));
-            if (notAfter <= now) {
-                return atOnce(terms);
-            }
-            Mono<Object> call = new MonoWaiter<>(
-                    actual -> new FairCall(line, actual, new FairCall.Request(tenant, rank, terms, weight, notAfter)));
-            return terms.permits() > limiter.policy().capacity()
-                    ? limiter.peek(key, terms.permits()).then(call)
-                    : call;
-        });
-    }
-
-    /** The rank of a subscriber's class. */
-    interface ToRank {
-        int of(ContextView context);
-    }
-
-    private long weightOf(String tenant) {
-        return FairShareBuilder.checkWeight(weights.applyAsLong(tenant));
-    }
-
-    /** Whether a call of the tenant would not fail for its weight. */
-    boolean hasWeight(String tenant) {
-        try {
-            weightOf(tenant);
-            return true;
-        } catch (RuntimeException failed) {
-            return false;
-        }
-    }
-
-    private static long until(long now, Duration maxWait) {
-        try {
-            return Math.addExact(now, maxWait.toNanos());
-        } catch (ArithmeticException forever) {
-            return Long.MAX_VALUE;
-        }
-    }
-
-    private static long deadlineIn(ContextView context) {
-        OptionalLong deadline = RateLimitContext.deadlineNanos(context);
-        return deadline.isPresent() ? deadline.getAsLong() : Long.MAX_VALUE;
-    }
-
-    /** For who does not wait: never overtakes. */
-    private Mono<Object> atOnce(Terms terms) {
-        if (line.runtime().isClosed()) {
-            return Mono.error(line.runtime().closedException());
-        }
-        if (line.isEmpty()) {
-            return terms.kind()
-                    .ask(limiter, key, terms.permits(), Duration.ZERO)
-                    .cast(Object.class);
-        }
-        return limiter.peek(key, terms.permits())
-                .map(seen -> seen.allowed()
-                        ? Denials.deny(limiter, terms, seen.degradation().orElse(null))
-                        : Denials.as(limiter, terms, seen))
-                .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
     }
 }

@@ -33,7 +33,6 @@ public final class FairShareBuilder {
     public static final Duration DEFAULT_ASK_AHEAD = Duration.ofMillis(20);
 
     private static final Duration MAX_AHEAD = Duration.ofSeconds(1);
-    private static final long MAX_WEIGHT = 1_000_000;
     private static final int MAX_ONE_IN = 1_000;
 
     private final RateLimiter limiter;
@@ -76,7 +75,7 @@ public final class FairShareBuilder {
      * @throws IllegalArgumentException if it is not between 1 and 1 000 000
      */
     public FairShareBuilder weight(String tenant, long weight) {
-        weights.put(FairShare.checkTenant(tenant), checkWeight(weight));
+        weights.put(FairCalls.checkTenant(tenant), FairCalls.checkWeight(weight));
         return this;
     }
 
@@ -87,13 +86,6 @@ public final class FairShareBuilder {
     public FairShareBuilder weights(ToLongFunction<String> weightOfTenant) {
         this.otherWeights = Objects.requireNonNull(weightOfTenant, "weightOfTenant");
         return this;
-    }
-
-    static long checkWeight(long weight) {
-        if (weight < 1 || weight > MAX_WEIGHT) {
-            throw new IllegalArgumentException("weight must be between 1 and 1 000 000, was " + weight);
-        }
-        return weight;
     }
 
     /**
@@ -168,17 +160,13 @@ public final class FairShareBuilder {
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
         FairQueue queue = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
         QueueRuntime runtime = new QueueRuntime(limiter.name(), clock, callbacks, RateLimitRecorder.NOOP);
-        FairKeyQueue line = new FairKeyQueue(limiter, key, queue, ahead, clock, runtime);
+        FairKeyQueue calls = new FairKeyQueue(limiter, key, queue, ahead, clock, runtime);
         Map<String, Long> given = Map.copyOf(weights);
         ToLongFunction<String> others = otherWeights;
-        return new FairShare(
-                limiter,
-                key,
-                classes,
-                tenant -> {
-                    Long weight = given.get(tenant);
-                    return weight == null ? others.applyAsLong(tenant) : weight;
-                },
-                line);
+        ToLongFunction<String> weightOf = tenant -> {
+            Long weight = given.get(tenant);
+            return weight == null ? others.applyAsLong(tenant) : weight;
+        };
+        return new FairShare(classes, new FairCalls(limiter, key, weightOf, calls));
     }
 }

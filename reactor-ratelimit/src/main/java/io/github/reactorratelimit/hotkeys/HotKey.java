@@ -1,10 +1,10 @@
 package io.github.reactorratelimit.hotkeys;
 
 /**
- * A key that was used or denied often.
+ * A hot key, or one that is denied often.
  *
  * @param hash {@link HotKeys#hashOf} of the key
- * @param atLeast permits that were counted for it and for no other
- * @param atMost permits that may have been its own
+ * @param atLeast a lower bound of its permits
+ * @param atMost an upper bound of its permits
  */
 public record HotKey(String hash, long atLeast, long atMost) {}

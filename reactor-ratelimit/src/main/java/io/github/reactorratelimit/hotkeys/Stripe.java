@@ -6,63 +6,62 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
- * A {@link Summary} with one owner at a time and without a lock: who finds it owned goes elsewhere. Only those who want to
- * see it leave a request, and the owner serves it before it lets go. Whoever leaves a request either becomes the owner, or
- * changes the state before the owner lets go: letting go is a CAS from {@link #OWNED}, so no request is overlooked.
+ * A {@link Summary} with one owner at a time and without a lock: a thread that finds it owned counts
+ * elsewhere. A thread that needs the summary submits a request, which the owner runs before it releases the
+ * stripe. The thread either becomes the owner, or changes the state before the release: releasing is a CAS
+ * from {@link #OWNED}, so no request is missed.
  */
 final class Stripe {
 
-    /** Nobody's. */
     private static final int FREE = 0;
 
-    /** Somebody is at it. */
     private static final int OWNED = 1;
 
-    /** Somebody is at it, and requests have come since. */
-    private static final int ASKED = 2;
+    /** Owned, with requests to run. */
+    private static final int REQUESTED = 2;
 
     private final Summary summary;
     private final AtomicInteger state = new AtomicInteger(FREE);
     private final Queue<Consumer<Summary>> requests = new ConcurrentLinkedQueue<>();
 
-    Stripe(int places) {
-        this.summary = new Summary(places);
+    Stripe(int cells) {
+        this.summary = new Summary(cells);
     }
 
-    /** False if somebody is at it. */
+    /** False if another thread owns it. */
     boolean tryAdd(long hash, long weight) {
         if (!state.compareAndSet(FREE, OWNED)) {
             return false;
         }
         summary.add(hash, weight);
-        letGo();
+        release();
         return true;
     }
 
-    /** Has the owner run the request, this thread or another; it must be short and must not throw. */
-    void ask(Consumer<Summary> request) {
+    /** Runs the request on the owner, this thread or another; it must be short and must not throw. */
+    void submit(Consumer<Summary> request) {
         requests.add(request);
         for (; ; ) {
             if (state.compareAndSet(FREE, OWNED)) {
-                serve();
-                letGo();
+                runRequests();
+                release();
                 return;
             }
-            if (state.get() == ASKED || state.compareAndSet(OWNED, ASKED)) {
+            if (state.get() == REQUESTED || state.compareAndSet(OWNED, REQUESTED)) {
                 return;
             }
         }
     }
 
-    private void letGo() {
+    private void release() {
         while (!state.compareAndSet(OWNED, FREE)) {
-            // Before the requests are looked at: who finds ASKED after this has its request seen.
+            // Before the requests run: a request that comes later sets REQUESTED again.
             state.set(OWNED);
-            serve();
+            runRequests();
         }
     }
 
-    private void serve() {
+    private void runRequests() {
         for (Consumer<Summary> request = requests.poll(); request != null; request = requests.poll()) {
             request.accept(summary);
         }

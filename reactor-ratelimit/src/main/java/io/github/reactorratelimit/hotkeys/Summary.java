@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The heaviest of a stream of hashes: Space-Saving, in buckets of {@value #WAYS}. A hash that is not in its bucket takes
- * the place of the lightest there and begins with its count, which is noted as the error. So a count is never too
- * low, and too high by its error at most; a hash that has no place was never counted more often than the lightest of its
- * bucket. Used by one thread at a time.
+ * The heaviest of a stream of hashes: Space-Saving, in buckets of {@value #WAYS}. A hash that is not in its
+ * bucket replaces the lightest one there and starts with its count, which is stored as the error. So a count
+ * is never too low, and at most its error too high. A hash without a cell was never counted more often than
+ * the lightest of its bucket. Used by one thread at a time.
  */
 final class Summary {
 
@@ -19,17 +19,17 @@ final class Summary {
     private static final int ERROR = 2 * WAYS;
     private static final int STRIDE = 3 * WAYS;
 
-    /** No hash; the one key in 2^64 that has it is counted with another. */
+    /** No hash; the one key in 2^64 with this hash is counted with another. */
     private static final long NONE = 0;
 
     private final int buckets;
 
-    /** For each bucket its hashes, their counts and their errors: three lines of the cache. */
+    /** For each bucket its hashes, their counts and their errors: three cache lines. */
     private final long[] table;
 
-    /** @param places a power of two, at least {@value #WAYS} */
-    Summary(int places) {
-        this.buckets = places / WAYS;
+    /** @param cells a power of two, at least {@value #WAYS} */
+    Summary(int cells) {
+        this.buckets = cells / WAYS;
         this.table = new long[buckets * STRIDE];
     }
 
@@ -42,8 +42,9 @@ final class Summary {
         return new Summary(this);
     }
 
-    void clear() {
+    boolean clear() {
         Arrays.fill(table, 0);
+        return true;
     }
 
     void add(long hash, long weight) {
@@ -68,7 +69,7 @@ final class Summary {
         return ((int) (hash >>> 32) & (buckets - 1)) * STRIDE;
     }
 
-    /** What a hash that has no place here may have been counted. */
+    /** The most that a hash without a cell here may have been counted. */
     private long mostUnseen(long hash) {
         int first = bucket(hash);
         long least = Long.MAX_VALUE;
@@ -83,14 +84,14 @@ final class Summary {
         long atLeast;
         long atMost;
 
-        /** What it may have been counted where it has no place, over those summaries where it has one. */
-        long unseenWherePlaced;
+        /** The sum of {@link #mostUnseen} over the summaries where it has a cell. */
+        long unseenWhereCounted;
     }
 
     /**
      * The heaviest of all summaries together.
      *
-     * @param missed what was counted nowhere, and may have been anybody's
+     * @param missed permits that were counted nowhere, and may belong to any key
      */
     static List<HotKey> heaviest(List<Summary> summaries, int most, long missed) {
         Map<Long, Bounds> all = new HashMap<>();
@@ -111,7 +112,7 @@ final class Summary {
                     Bounds bounds = all.computeIfAbsent(table[i], hash -> new Bounds());
                     bounds.atMost += table[i + COUNT];
                     bounds.atLeast += table[i + COUNT] - table[i + ERROR];
-                    bounds.unseenWherePlaced += mostUnseen(table[i]);
+                    bounds.unseenWhereCounted += mostUnseen(table[i]);
                 }
             }
         }
@@ -121,7 +122,7 @@ final class Summary {
         long unseen = summaries.stream()
                         .mapToLong(summary -> summary.mostUnseen(hash))
                         .sum()
-                - bounds.unseenWherePlaced;
+                - bounds.unseenWhereCounted;
         return new HotKey(HexFormat.of().toHexDigits(hash), bounds.atLeast, bounds.atMost + unseen + missed);
     }
 }

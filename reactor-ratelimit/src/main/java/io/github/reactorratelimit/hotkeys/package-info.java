@@ -1,5 +1,6 @@
 /**
- * Which keys are used and denied most, in bounded memory, without ever telling a key. Looks at the root and the hashes.
+ * Finds the keys that are used and denied most, in bounded memory, without revealing a key. Looks at the root
+ * and the hashes.
  */
 @NullMarked
 package io.github.reactorratelimit.hotkeys;

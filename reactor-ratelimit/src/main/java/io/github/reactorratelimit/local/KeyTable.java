@@ -13,33 +13,22 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one policy in this process; every method is one atomic step on one key and never blocks.
- * At most {@code maxKeys} keys have a state of their own; the others share {@linkplain OverflowCells
- * overflow cells} and are limited more strictly, never less: {@link BoundedKeyTable} says how. Where the
- * state of a rate fits into one long, {@link LongKeyTable} keeps it in an array instead of an object.
+ * The keys of one policy in this process. Every method is one atomic step on one key and never blocks.
  *
- * <p>Times are readings of one clock that does not go backward, but may arrive out of order. A debit
- * of a key that the table forgot counts as made at the time of forgetting if {@code at} is earlier.
+ * <p>Times are readings of one clock that does not go backward, but may arrive out of order. A debit of an evicted key counts
+ * as made at the time of the eviction if {@code at} is earlier.
  */
 abstract class KeyTable implements CarriedSpend.Source {
 
     /**
-     * Takes permits as of {@code at}: 0 if taken, else the ticks to wait; the state is untouched then.
-     * Allocates nothing for keys in the table where the state is a long.
+     * Takes permits as of {@code at}; false if they are not available, and the state is untouched. Allocates nothing for keys
+     * in the table where the state is a long.
      */
-    abstract long tryDebit(String key, long at, long permits);
+    abstract boolean tryTake(String key, long at, long permits);
 
-    /** Whether {@link #tryDebit} took the permits, for those who need not know how long to wait. */
-    boolean tryTake(String key, long at, long permits) {
-        return tryDebit(key, at, permits) == 0;
-    }
-
-    /** Like {@link #tryDebit}: null if taken, else the denial. */
+    /** Like {@link #tryTake}: null if the permits were taken, else the denial. */
     @Nullable
     Decision takeOrDeny(String key, long at, long permits) {
-        if (tryDebit(key, at, permits) == 0) {
-            return null;
-        }
         Reading reading = debit(key, at, permits);
         return reading.allowed() ? null : denial(reading, permits);
     }
@@ -68,10 +57,7 @@ abstract class KeyTable implements CarriedSpend.Source {
         return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks(), reading.moreTicks());
     }
 
-    /**
-     * Like {@link #tryDebit}, with what the decision reports: {@link Reading#allowed()} tells whether
-     * permits were taken.
-     */
+    /** Like {@link #tryTake}, with what the decision reports: {@link Reading#allowed()} says whether permits were taken. */
     abstract Reading debit(String key, long at, long permits);
 
     /** {@link #debit(String, long, long)} as a decision, whose debit belongs to {@code owner}. */
@@ -82,7 +68,7 @@ abstract class KeyTable implements CarriedSpend.Source {
                 : denial(reading, permits);
     }
 
-    /** Gives back a debit that this table made; false if it is lost. See {@link #refund(String, LongSupplier, long, long)}. */
+    /** Gives back a debit of this table; false if it is lost. See {@link #refund(String, LongSupplier, long, long)}. */
     boolean refund(Debit debit, LongSupplier clock) {
         refund(debit.key(), clock, debit.atTick(), debit.permits());
         return true;
@@ -97,44 +83,44 @@ abstract class KeyTable implements CarriedSpend.Source {
     /**
      * Gives back permits that were debited at {@code debitedAt}, each debit at most once.
      *
-     * <p>Permits of a rate go to the key's own state only. They are lost to the strict side if the key has
-     * none: what a forgotten key spent is refilled anyway, and what was taken from an overflow cell comes
-     * back with time. So are permits that were debited before the key was {@linkplain #reset reset}.
+     * <p>Permits of a rate go to the key's own state only. They are lost to the strict side if the key has none: an evicted key
+     * has recovered anyway, and permits from an overflow cell come back with time. Permits that were debited before the key was
+     * {@linkplain #reset reset} are lost too.
      *
      * <p>Permits of a concurrency limit are always given back, and to where they were taken from.
      *
-     * @param clock read after the state, so that no debit in it is later: as of an older time more would
-     *     come back than the debit still counts for
+     * @param clock read after the state, so that no debit in it is later: as of an older time more would come back than the
+     *     debit still counts for
      */
     abstract void refund(String key, LongSupplier clock, long debitedAt, long permits);
 
     /**
-     * Takes as many of the permits as are there: what was spent under another policy. Of no effect on a
-     * concurrency limit: nobody would give those permits back.
+     * Takes as many of the permits as are available: the spend under another policy. Has no effect on a concurrency limit,
+     * because no refund would bring those permits back.
      */
     void charge(String key, long now, long permits) {
         overdraw(key, now, permits, 0);
     }
 
     /**
-     * Takes the permits whether they are there or not, so that at most {@code maxDebt} are overdrawn; of several parts
-     * of a policy each takes as many as it can. Of no effect on a concurrency limit.
+     * Takes the permits whether they are available or not, so that at most {@code maxDebt} are overdrawn. Of several parts of
+     * a policy each takes as many as it can. Has no effect on a concurrency limit.
      *
      * @return how many were not taken, of the part that took fewest
      */
     abstract long overdraw(String key, long now, long permits, long maxDebt);
 
     /**
-     * Spends everything the key has left, in one atomic step: who still asks for it here is denied.
+     * Spends everything the key has left, in one atomic step: later requests here are denied.
      *
-     * @return what it had spent before
+     * @return the spend before
      */
     abstract List<Spending> spendAll(String key, long now);
 
     /**
-     * Forgets what the key spent. A key that shares an overflow cell gets a state of its own, if there is
-     * room; if not, nothing happens, because the others that share the cell must not gain. Of no effect on
-     * a concurrency limit: its permits are not spent but in use, and come back by refund.
+     * Lets the key start fresh. A key that shares an overflow cell gets its own state if there is room. If not, nothing
+     * happens, because the other keys that share the cell must not gain. Has no effect on a concurrency limit: its permits are
+     * not spent but in use, and come back by refund.
      *
      * @param clock debits up to its reading when the state is gone are not refundable any more
      */
@@ -146,7 +132,7 @@ abstract class KeyTable implements CarriedSpend.Source {
     /** Keys in the table, overflow cells apart; never more than the bound. */
     abstract int size();
 
-    /** Lets the states that there are count under another policy; false if they mean something else there. */
+    /** Lets the present states count under another policy; false if they mean something else there. */
     boolean changeTo(RateLimitPolicy policy) {
         return false;
     }
@@ -184,8 +170,8 @@ abstract class KeyTable implements CarriedSpend.Source {
     void carriedOver(CarriedSpend done) {}
 
     /**
-     * Another table takes over. Nothing is evicted here any more, because the spend counts there as of the change, though
-     * it would have recovered here. A key that has not entered this table from the one before counts as fully spent.
+     * Another table takes over. No key is evicted here any more, because its spend counts there as of the change, though it
+     * would have recovered here. A key that has not entered this table from the one before counts as fully spent.
      */
     void freeze(long now) {}
 }

@@ -2,14 +2,13 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.ImmediateState;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
-import io.github.reactorratelimit.Verdict;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.queue.LocalQueues;
 import io.github.reactorratelimit.queue.Pauses;
@@ -20,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The keys of one limiter in this process: a table for each policy, the pauses and the lines. */
-final class LocalState implements ImmediateState, LocalDesk.Keys {
+/** The keys of one limiter in this process: a table for each policy, the pauses and the queues. */
+final class LocalState implements LimiterState, LocalKey.Keys {
 
     private static final AtomicReferenceFieldUpdater<LocalState, PolicyVersion> CURRENT =
             AtomicReferenceFieldUpdater.newUpdater(LocalState.class, PolicyVersion.class, "current");
@@ -29,7 +28,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     private final LimiterSettings settings;
     private final LocalClock clock;
     private final Pauses pauses = new Pauses();
-    private final LocalQueues lines;
+    private final LocalQueues queues;
     private final PolicyTables tables;
 
     /** The version of the policy in effect, for keys without an override. */
@@ -40,7 +39,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     LocalState(LimiterSettings settings, PolicyTables.Kind kind) {
         this.settings = settings;
         this.clock = new LocalClock(settings.scheduler());
-        this.lines = new LocalQueues(settings);
+        this.queues = new LocalQueues(settings);
         this.tables = new PolicyTables(this, settings.name(), clock, kind);
         this.current = tables.first(settings.policy());
     }
@@ -56,55 +55,53 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     }
 
     @Override
-    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        if (!lines.isQuiet() && (lines.isClosed() || lines.hasWaiters(key))) {
-            return false;
+    public @Nullable Decision decideNow(
+            String key, @Nullable RateLimitPolicy override, long permits, RequestMode mode) {
+        boolean hasWaiters = false;
+        if (!queues.isQuiet()) {
+            if (queues.isClosed()) {
+                return null;
+            }
+            hasWaiters = queues.hasWaiters(key);
         }
         PolicyVersion seen = version(override);
         if (permits > seen.capacity) {
-            return false;
-        }
-        long pausedUntil = pauses.endOf(key);
-        long now = clock.now();
-        if (now < pausedUntil) {
-            return false;
-        }
-        if (isDebitedWhenDue(key, override, now, permits)) {
-            return true;
-        }
-        boolean taken = seen.table.tryTake(key, now, permits);
-        return taken && (isInEffect(seen, override) || tryAcquireNow(key, override, permits));
-    }
-
-    @Override
-    public Verdict decideNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        if (lines.isClosed()) {
-            return Verdict.UNKNOWN;
-        }
-        boolean hasWaiters = !lines.isQuiet() && lines.hasWaiters(key);
-        PolicyVersion seen = version(override);
-        if (permits > seen.capacity) {
-            return Verdict.UNKNOWN;
+            return null;
         }
         long pausedUntil = pauses.endOf(key);
         long now = clock.now();
         if (hasWaiters || now < pausedUntil) {
-            return new LocalDesk(this, key, override).denyInLine(now, permits);
+            return mode == RequestMode.SPEND_OR_WAIT
+                    ? null
+                    : new LocalKey(this, key, override).denyBehindWaiters(now, permits);
         }
-        if (isDebitedWhenDue(key, override, now, permits)) {
-            return Verdict.TAKEN;
+        if (queues.mayBeMadeUp(key, now)) {
+            // The debit follows a change of the policy by itself.
+            Decision late = queues.debitWhenDue(key, new LocalKey(this, key, override), now, permits);
+            if (late != null) {
+                return mode == RequestMode.DEBIT ? late : seen.spent;
+            }
         }
-        Decision denial = seen.table.takeOrDeny(key, now, permits);
-        if (denial != null) {
-            return denial;
-        }
-        return isInEffect(seen, override) ? Verdict.TAKEN : decideNow(key, override, permits);
+        Decision decision = decideNow(seen, key, now, permits, mode);
+        boolean isFinal = decision == null || !decision.allowed() || isInEffect(seen, override);
+        return isFinal ? decision : decideNow(key, override, permits, mode);
     }
 
-    /** See {@link LocalQueues#debitWhenDue}; the debit follows a change of the policy by itself. */
-    private boolean isDebitedWhenDue(String key, @Nullable RateLimitPolicy override, long now, long permits) {
-        return lines.mayBeMadeUp(key, now)
-                && lines.debitWhenDue(key, new LocalDesk(this, key, override), now, permits) != null;
+    @Override
+    public boolean decidesNow() {
+        return true;
+    }
+
+    private static @Nullable Decision decideNow(
+            PolicyVersion seen, String key, long now, long permits, RequestMode mode) {
+        if (mode == RequestMode.SPEND_OR_WAIT) {
+            return seen.table.tryTake(key, now, permits) ? seen.spent : null;
+        }
+        if (mode == RequestMode.SPEND) {
+            Decision denial = seen.table.takeOrDeny(key, now, permits);
+            return denial == null ? seen.spent : denial;
+        }
+        return seen.table.debit(seen, seen.policy, key, now, permits);
     }
 
     @Override
@@ -120,7 +117,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     public boolean giveBack(Debit debit) {
         boolean isBack = putBack(debit);
         if (isBack) {
-            lines.permitsCameBack(debit.key());
+            queues.permitsCameBack(debit.key());
         }
         return isBack;
     }
@@ -147,57 +144,31 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
 
     @Override
     public boolean mustWait(String key, long now) {
-        return pauses.isPaused(key, now) || lines.hasWaiters(key);
+        return pauses.isPaused(key, now) || queues.hasWaiters(key);
     }
 
     /** See {@link LocalQueues#debit}. */
     @Override
-    public Decision debit(String key, LocalDesk desk, long now, long permits) {
-        return lines.debit(key, desk, now, permits);
+    public Decision debit(String key, LocalKey queued, long now, long permits) {
+        return queues.debit(key, queued, now, permits);
     }
 
     /** See {@link LocalQueues#grantedAt}. */
     @Override
-    public long grantedAt(String key, LocalDesk desk, long now, long permits) {
-        return lines.grantedAt(key, desk, now, permits);
+    public long grantedAt(String key, LocalKey queued, long now, long permits) {
+        return queues.grantedAt(key, queued, now, permits);
     }
 
     @Override
     public Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits) {
-        return Mono.defer(() -> {
-            LocalDesk desk = new LocalDesk(this, key, override);
-            return permits > version(override).capacity
-                    ? neverAllowed(override, permits)
-                    : lines.atOnce(desk, () -> desk.evaluate(permits));
-        });
-    }
-
-    @Override
-    public Decision evaluateNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        if (lines.isClosed()) {
-            throw new RateLimiterClosedException(settings.name());
-        }
-        PolicyVersion seen = version(override);
-        if (permits > seen.capacity) {
-            throw new PermitsExceedCapacityException(permits, seen.capacity);
-        }
-        long now = clock.now();
-        boolean plain =
-                (lines.isQuiet() || !lines.hasWaiters(key)) && now >= pauses.endOf(key) && !lines.mayBeMadeUp(key, now);
-        if (plain) {
-            Decision decision = seen.table.debit(seen, seen.policy, key, now, permits);
-            if (!decision.allowed() || isInEffect(seen, override)) {
-                return decision;
-            }
-        }
-        return new LocalDesk(this, key, override).evaluate(permits);
+        return await(key, override, permits, 0);
     }
 
     @Override
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.defer(() -> permits > version(override).capacity
                 ? neverAllowed(override, permits)
-                : lines.await(key, new LocalDesk(this, key, override), permits, maxWaitNanos));
+                : queues.await(key, new LocalKey(this, key, override), permits, maxWaitNanos));
     }
 
     /** The policy changed since the caller checked. */
@@ -207,7 +178,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
 
     @Override
     public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
-        return answering(() -> new LocalDesk(this, key, override).peek(permits));
+        return answering(() -> new LocalKey(this, key, override).peek(permits));
     }
 
     private interface Answer<T> {
@@ -216,7 +187,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
 
     private <T> Mono<T> answering(Answer<T> answer) {
         return Mono.fromCallable(() -> {
-            if (lines.isClosed()) {
+            if (queues.isClosed()) {
                 throw new RateLimiterClosedException(settings.name());
             }
             return answer.get();
@@ -240,7 +211,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
                 seen.table.reset(key, clock::now);
             } while (!isInEffect(seen, override));
             pauses.end(key);
-            lines.reset(key, new LocalDesk(this, key, override));
+            queues.reset(key, new LocalKey(this, key, override));
         });
     }
 
@@ -250,8 +221,9 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     }
 
     @Override
-    public void refundNow(Debit debit) {
+    public boolean refundNow(Debit debit) {
         settings.recorder().counted(giveBack(debit) ? Event.REFUNDED : Event.REFUND_LOST, debit.permits());
+        return true;
     }
 
     @Override
@@ -270,25 +242,16 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
     }
 
     @Override
-    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         return doing(() -> {
             long now = clock.now();
-            pauses.pause(key, now, Saturated.plus(now, duration));
-            replan(key, override);
-        });
-    }
-
-    @Override
-    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
-        return doing(() -> {
-            long now = clock.now();
-            pauses.pauseAtLeast(key, now, Saturated.plus(now, duration));
+            pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
             replan(key, override);
         });
     }
 
     private void replan(String key, @Nullable RateLimitPolicy override) {
-        lines.replan(key, new LocalDesk(this, key, override));
+        queues.replan(key, new LocalKey(this, key, override));
     }
 
     @Override
@@ -322,7 +285,7 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
                 before.table.freeze(clock.now());
             }
             notifyOfPolicy();
-            lines.replanAll();
+            queues.replanAll();
             PolicyVersion migrated = next;
             Migration.start(next.table, settings.scheduler(), clock, () -> current == migrated && !isClosed());
         });
@@ -339,11 +302,11 @@ final class LocalState implements ImmediateState, LocalDesk.Keys {
 
     @Override
     public Mono<Void> close() {
-        return lines.close();
+        return queues.close();
     }
 
     @Override
     public boolean isClosed() {
-        return lines.isClosed();
+        return queues.isClosed();
     }
 }

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
 
 /**
@@ -17,10 +18,14 @@ final class PolicyVersion {
     /** The most permits of one request: a field, because asking the policy costs more where there are many kinds. */
     final long capacity;
 
+    /** The decision of every request whose permits are spent for good. */
+    final Decision spent;
+
     PolicyVersion(Object owner, RateLimitPolicy policy, KeyTable table) {
         this.owner = owner;
         this.policy = policy;
         this.table = table;
         this.capacity = policy.capacity();
+        this.spent = Decision.spent(policy);
     }
 }

@@ -10,7 +10,6 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.algorithm.Tick;
-import io.github.reactorratelimit.hashing.LateHash;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.LongSupplier;
@@ -66,16 +65,14 @@ final class SketchTable extends KeyTable {
     }
 
     private final LongAlgorithm steps;
-    private final Algorithm<Long> boxed;
     private final long fresh;
     private final int columns;
     private final int rows;
     private final AtomicLongArray cells;
-    private final LateHash hash = new LateHash();
+    private final KeyedHash hash = new KeyedHash();
 
     private SketchTable(LongAlgorithm steps, int columns, int rows) {
         this.steps = steps;
-        this.boxed = steps.boxed();
         this.fresh = steps.fresh();
         this.columns = columns;
         this.rows = rows;
@@ -149,11 +146,6 @@ final class SketchTable extends KeyTable {
     }
 
     @Override
-    long tryDebit(String key, long at, long permits) {
-        return take(key, at, permits, null) ? 0 : Math.max(1, waitTicks(key, at, permits));
-    }
-
-    @Override
     boolean tryTake(String key, long at, long permits) {
         return take(key, at, permits, null);
     }
@@ -165,7 +157,7 @@ final class SketchTable extends KeyTable {
 
     private Reading debit(String key, long at, long permits, Mark mark) {
         if (take(key, at, permits, mark)) {
-            return boxed.read(mark.wrote, at, 0);
+            return steps.read(mark.wrote, at, 0);
         }
         Reading denied = read(key, at, permits);
         // A refund may have come since: as far as is known the caller may retry at once.
@@ -214,7 +206,7 @@ final class SketchTable extends KeyTable {
 
     @Override
     public List<Spending> spent(String key, long at) {
-        return boxed.spent(least(key, at), at);
+        return steps.spent(least(key, at), at);
     }
 
     /** Of no effect: the cells belong to other keys too. */
@@ -223,7 +215,7 @@ final class SketchTable extends KeyTable {
 
     @Override
     Reading read(String key, long now, long permits) {
-        return boxed.read(least(key, now), now, permits);
+        return steps.read(least(key, now), now, permits);
     }
 
     @Override
@@ -233,7 +225,7 @@ final class SketchTable extends KeyTable {
 
     @Override
     Projection<?> projection(String key, long now) {
-        return Projection.of(boxed, least(key, now), now);
+        return Projection.of(steps, least(key, now), now);
     }
 
     @Override

@@ -1,6 +1,6 @@
 /**
- * State in this process: the cells and their CAS loop, the bounded table of keys, eviction, the
- * overflow cells. Looks at the root package, the algorithms and the waiting lines.
+ * The store in this process: key tables, eviction, overflow cells, the sketch, keyed hashing. Imports the root package,
+ * the algorithms and the queues.
  */
 @NullMarked
 package io.github.reactorratelimit.local;

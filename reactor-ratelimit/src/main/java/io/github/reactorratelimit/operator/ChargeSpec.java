@@ -10,12 +10,17 @@ import org.reactivestreams.Publisher;
 import reactor.util.context.ContextView;
 
 /**
- * How a stream is charged while it runs: whose permits, what is reserved before it is subscribed, what an element costs, how long
- * to wait, what a denial does. An immutable value: each method returns another one, and of several calls about the same
- * choice the last one counts.
+ * Says how a stream is charged while it runs: which key, how many permits are reserved first, what an element
+ * costs, how long to wait, what a denial does. Immutable: each method returns another spec, and of several
+ * calls about the same choice the last one counts.
  *
- * <p>Unless told otherwise everything has the key {@value LimitSpec#DEFAULT_KEY}, one permit is reserved, each element costs one, the
- * stream waits however long it takes, and ends with {@link RateLimitExceededException} if denied all the same.
+ * <pre>{@code
+ * answer.transform(chargeStream(limiter, spec -> spec.key("tenant").estimate(500).cost(Chunk::tokens)));
+ * }</pre>
+ *
+ * <p>By default everything has the key {@value LimitSpec#DEFAULT_KEY}, one permit is reserved, each element
+ * costs one, and the stream waits indefinitely. It fails with {@link RateLimitExceededException} if it is
+ * denied.
  *
  * @param <T> the elements of the stream
  * @see RateLimitOperators#chargeStream
@@ -59,19 +64,24 @@ public final class ChargeSpec<T> {
         return with(admission.cost(permits));
     }
 
-    /** Permits that are reserved for a subscriber, at least 1, read from its Reactor Context once per subscription. */
+    /**
+     * Permits that are reserved for a subscriber, at least 1, read from its Reactor Context once per
+     * subscription.
+     */
     public ChargeSpec<T> estimateFromContext(ToLongFunction<? super ContextView> permits) {
         return with(admission.costFromContext(permits));
     }
 
-    /** Permits each element costs, perhaps 0. A cost below 0, or an exception, ends the stream with an error. */
+    /**
+     * Permits each element costs, perhaps 0. A cost below 0, or an exception, ends the stream with an error.
+     */
     public ChargeSpec<T> cost(ToLongFunction<? super T> permits) {
         return new ChargeSpec<>(admission, Objects.requireNonNull(permits, "permits"), step);
     }
 
     /**
-     * When more was spent than reserved, how much more before it is charged; a quarter of the estimate unless given. Each step is
-     * one call to the store, and at most one is under way.
+     * How much more than the reserved permits may be spent before it is charged. Default: a quarter of the
+     * estimate. Each step is one call to the store, and at most one is in flight.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -99,7 +109,8 @@ public final class ChargeSpec<T> {
     }
 
     /**
-     * A denied subscription continues with another Publisher, which is not charged. Never waits unless {@link #maxWait} is given.
+     * A denied subscription continues with another Publisher, which is not charged. Never waits unless {@link
+     * #maxWait} is given.
      */
     public ChargeSpec<T> fallback(Function<? super Decision, ? extends Publisher<? extends T>> fallback) {
         return with(admission.fallback(fallback));
@@ -113,7 +124,7 @@ public final class ChargeSpec<T> {
         return admission;
     }
 
-    Account<T> account() {
-        return new Account.OfStream<>(cost, step);
+    ChargeRule<T> charge() {
+        return new ChargeRule.OfStream<>(cost, step);
     }
 }

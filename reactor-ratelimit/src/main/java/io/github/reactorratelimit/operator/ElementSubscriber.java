@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.operator;
 
+import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitException;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
@@ -18,17 +19,17 @@ abstract class ElementSubscriber<T> implements CoreSubscriber<T>, Subscription, 
             AtomicLongFieldUpdater.newUpdater(ElementSubscriber.class, "requested");
 
     final CoreSubscriber<? super T> actual;
-    final Asking<T> asking;
+    final SubscriptionTerms<T> terms;
     final Denial<T> denial;
 
     private @Nullable Subscription s;
 
-    /** What downstream asked for and did not get. */
+    /** What downstream requested and did not get. */
     private volatile long requested;
 
-    ElementSubscriber(CoreSubscriber<? super T> actual, Asking<T> asking, Denial<T> denial) {
+    ElementSubscriber(CoreSubscriber<? super T> actual, SubscriptionTerms<T> terms, Denial<T> denial) {
         this.actual = actual;
-        this.asking = asking;
+        this.terms = terms;
         this.denial = denial;
     }
 
@@ -69,14 +70,37 @@ abstract class ElementSubscriber<T> implements CoreSubscriber<T>, Subscription, 
         Operators.onDiscard(element, currentContext());
     }
 
-    /** For an element in whose place another is emitted, or itself after all. */
-    final void discardUnlessSame(T element, T emitted) {
-        if (element != emitted) {
+    /** Emits an element whose permits are there, or what replaces one that was denied. */
+    abstract void emit(T element);
+
+    /** A denied element is left out. */
+    abstract void skip();
+
+    /** Ends the stream; upstream is cancelled already, the element discarded. */
+    abstract void fail(Throwable failure);
+
+    /** Does what the spec says to an element that was denied. */
+    final void denied(T element, Decision decision) {
+        T other;
+        try {
+            other = denial.insteadOf(element, decision);
+        } catch (Throwable failure) {
+            Throwable mapped = Operators.onOperatorError(upstream(), failure, element, currentContext());
             discard(element);
+            fail(mapped);
+            return;
+        }
+        if (element != other) {
+            discard(element);
+        }
+        if (other == null) {
+            skip();
+        } else {
+            emit(other);
         }
     }
 
-    /** For a failure that comes too late: a limiter that denies or closes after the subscriber left has nobody to tell. */
+    /** For a failure that comes too late: of a limiter that denies or closes after a cancel it is no news. */
     final void dropUnlessFromLimiter(Throwable failure) {
         if (!(failure instanceof RateLimitException)) {
             Operators.onErrorDropped(failure, currentContext());

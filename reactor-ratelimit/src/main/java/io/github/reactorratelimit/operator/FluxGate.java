@@ -11,10 +11,10 @@ final class FluxGate<T> extends FluxOperator<T, T> {
 
     private final Gate<T> gate;
 
-    /** @param account how the subscription is charged when it ends; null if its cost is known before */
-    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable Account<T> account) {
+    /** @param charge how the subscription is charged when it ends; null if its cost is known before */
+    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable ChargeRule<T> charge) {
         super(source);
-        this.gate = new Gate<>(source, limiter, spec, account);
+        this.gate = new Gate<>(source, limiter, spec, charge);
     }
 
     @Override

@@ -7,28 +7,30 @@ import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxOperator;
 
-/** Each element costs permits. Elements leave in the order they came, unless those of other keys may overtake. */
+/**
+ * Each element costs permits. Elements leave in the order they came, unless those of other keys may overtake.
+ */
 final class FluxLimitElements<T> extends FluxOperator<T, T> {
 
-    private final Asking.Source<T> askings;
+    private final SubscriptionTerms.Source<T> termsOf;
     private final Denial<T> denial;
     private final OptionalInt maxHeld;
 
     FluxLimitElements(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec) {
         super(source);
-        this.askings = new Asking.Source<>(limiter, spec);
+        this.termsOf = new SubscriptionTerms.Source<>(limiter, spec);
         this.denial = spec.denial().of(limiter);
         this.maxHeld = spec.maxHeld();
     }
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        Asking<T> asking = askings.orFail(actual);
-        if (asking != null) {
+        SubscriptionTerms<T> terms = termsOf.orFail(actual);
+        if (terms != null) {
             source.subscribe(
                     maxHeld.isPresent()
-                            ? new UnorderedSubscriber<>(actual, asking, denial, maxHeld.getAsInt())
-                            : new OrderedSubscriber<>(actual, asking, denial));
+                            ? new UnorderedSubscriber<>(actual, terms, denial, maxHeld.getAsInt())
+                            : new OrderedSubscriber<>(actual, terms, denial));
         }
     }
 

@@ -13,9 +13,9 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * Stands between a subscriber and a source that is not subscribed before it is allowed, and remembers what the
- * subscriber requests meanwhile. A grant ends before the end of the source is passed on, so that a subscriber that
- * starts over finds the permits there; no signal waits for the store.
+ * Stands between a subscriber and a source that is not subscribed before it is allowed, and remembers what
+ * the subscriber requests meanwhile. Permits come back before the end of the source is passed on, so that a
+ * subscriber that starts over finds them; no signal waits for the store.
  */
 final class GateSubscriber<T> extends Operators.DeferredSubscription implements CoreSubscriber<T> {
 
@@ -24,7 +24,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             AtomicReferenceFieldUpdater.newUpdater(GateSubscriber.class, State.class, "state");
 
     private enum State {
-        /** Permit pending. Whoever leaves this state decides whether the source is subscribed. */
+        /** Permits pending. The thread that leaves this state decides whether the source is subscribed. */
         WAITING,
         /** Answered: the source, its fallback, or the denial signals downstream. */
         OPEN,
@@ -34,75 +34,51 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
 
     private final CoreSubscriber<? super T> actual;
     private final GatedSource<T> gate;
-    private final Asking<T> asking;
 
-    /** Null if the permits were granted immediately. */
-    private final @Nullable Question<?> question;
+    /** Null if the permits were granted on the fast path. */
+    private final @Nullable PendingRequest<GatePermits<T>> pending;
 
     private volatile State state;
 
-    /** Set before OPEN is entered; null for permits that are spent for good, and for a fallback. */
-    private volatile @Nullable Grant<T> grant;
+    /** Set before OPEN is entered; null before, and for a fallback. */
+    private volatile @Nullable GatePermits<T> permits;
 
     private boolean done;
 
-    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Asking<T> asking) {
+    /** @param request is made when this is {@linkplain #enter entered} */
+    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Mono<? extends GatePermits<T>> request) {
         this.actual = actual;
         this.gate = gate;
-        this.asking = asking;
         this.state = State.WAITING;
-        this.question = question();
+        this.pending = new PendingRequest<>(actual, request, this::granted, this::failed);
     }
 
-    /** For permits of a concurrency limit that were granted immediately. */
-    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Asking<T> asking, Decision leased) {
+    /** For permits of a concurrency limit that were granted on the fast path. */
+    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, GatePermits.Leased<T> leased) {
         this.actual = actual;
         this.gate = gate;
-        this.asking = asking;
         this.state = State.OPEN;
-        this.question = null;
-        this.grant = new Grant.Immediate<>(asking, leased);
-    }
-
-    private Question<?> question() {
-        Account<T> account = gate.account();
-        if (account != null) {
-            return new Question<>(
-                    asking.reserve(),
-                    Turn.of(
-                            actual,
-                            reservation -> granted(new ReservedGrant<>(reservation, account, gate.single())),
-                            this::failed));
-        }
-        return gate.leased()
-                ? new Question<>(
-                        asking.acquireLease(),
-                        Turn.of(actual, lease -> granted(new Grant.Leased<>(lease)), this::failed))
-                : new Question<>(asking.acquire(), Turn.of(actual, this::answered, this::failed));
+        this.pending = null;
+        this.permits = leased;
     }
 
     /** Requests the permits, unless they are granted, and subscribes to the source when they are. */
     void enter() {
         actual.onSubscribe(this);
-        if (question != null) {
-            question.ask();
+        if (pending != null) {
+            pending.send();
         } else if (state == State.OPEN) {
             subscribeTo(gate.source());
         }
     }
 
-    private void answered(Decision decision) {
-        if (!decision.allowed()) {
-            denied(decision);
-        } else if (open()) {
-            subscribeTo(gate.source());
-        } else {
-            asking.giveBack(decision);
+    private void granted(GatePermits<T> granted) {
+        Decision denial = granted.denial();
+        if (denial != null) {
+            denied(denial);
+            return;
         }
-    }
-
-    private void granted(Grant<T> granted) {
-        grant = granted;
+        permits = granted;
         if (open()) {
             subscribeTo(gate.source());
         } else {
@@ -149,12 +125,13 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             source.subscribe(this);
         } catch (Throwable failure) {
             end(Outcome.Kind.FAILED, failure);
+            permits = null;
             Operators.reportThrowInSubscribe(this, failure);
         }
     }
 
     private @Nullable Throwable end(Outcome.Kind kind, @Nullable Throwable error) {
-        Grant<T> held = grant;
+        GatePermits<T> held = permits;
         return held == null ? null : held.end(kind, null, error);
     }
 
@@ -168,8 +145,8 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     @Override
     public void cancel() {
         State left = STATE.getAndSet(this, State.CANCELLED);
-        if (left == State.WAITING && question != null) {
-            question.turn().cancel();
+        if (left == State.WAITING && pending != null) {
+            pending.cancel();
         }
         super.cancel();
         if (left == State.OPEN) {
@@ -192,14 +169,14 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             Operators.onNextDropped(element, currentContext());
             return;
         }
-        Grant<T> held = grant;
+        GatePermits<T> held = permits;
         if (held == null || count(held, element)) {
             actual.onNext(element);
         }
     }
 
     /** False if the element is not passed on: the subscriber has cancelled, or a function failed. */
-    private boolean count(Grant<T> held, T element) {
+    private boolean count(GatePermits<T> held, T element) {
         boolean counted;
         Throwable failure = null;
         try {
@@ -266,12 +243,5 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
             return done;
         }
         return key == Attr.RUN_STYLE ? Attr.RunStyle.ASYNC : super.scanUnsafe(key);
-    }
-
-    private record Question<A>(Mono<A> answer, Turn<A> turn) {
-
-        void ask() {
-            turn.ask(answer);
-        }
     }
 }

@@ -9,17 +9,39 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A source that costs permits to subscribe to.
+ * A source that costs permits to subscribe to, and how they are requested.
  *
- * @param account how the subscription is charged when it ends; null if its cost is known before
- * @param leased whether the permits are those of a concurrency limit, and come back when the subscription ends
+ * @param charge how the subscription is charged when it ends; null if its cost is known before
+ * @param leased whether the permits are those of a concurrency limit, and come back when the subscription
+ *     ends
  */
 record GatedSource<T>(
-        CorePublisher<? extends T> source, @Nullable Account<T> account, boolean leased, Denial<T> denial) {
+        CorePublisher<? extends T> source, @Nullable ChargeRule<T> charge, boolean leased, Denial<T> denial) {
 
     /** Whether the source is a Mono, whose value ends it. */
-    boolean single() {
+    private boolean single() {
         return source instanceof Mono;
+    }
+
+    /**
+     * Decides on the fast path; null if only {@link #request} can. Permits that must be settled are always
+     * requested.
+     */
+    @Nullable
+    Decision decideNow(SubscriptionTerms<T> terms) {
+        return charge == null ? terms.decideNow() : null;
+    }
+
+    /** Requests the permits of one subscription. */
+    Mono<? extends GatePermits<T>> request(SubscriptionTerms<T> terms) {
+        ChargeRule<T> settledBy = charge;
+        if (settledBy != null) {
+            return terms.reserve().map(reservation -> new ReservedPermits<>(reservation, settledBy, single()));
+        }
+        return leased
+                ? terms.acquireLease().map(lease ->
+                        (GatePermits.Leased<T>) () -> lease.release().subscribe())
+                : terms.acquire().map(decision -> new GatePermits.Spent<>(terms, decision));
     }
 
     /**

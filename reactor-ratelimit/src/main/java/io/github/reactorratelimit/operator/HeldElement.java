@@ -5,53 +5,65 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
+import reactor.core.publisher.Mono;
 
 /**
- * One element that waits while others may overtake it. It is ready once two things have come: its own
- * answer, and word that the element before it in its key's line went ahead.
+ * One element that waits while others may overtake it. It is ready once two things have happened: its own
+ * request was answered, and the element of the same key before it went ahead.
  */
-final class HeldElement<T> extends Turn<Decision> implements Disposable {
+final class HeldElement<T> implements Disposable {
 
     private enum State {
         /** No answer yet. */
         WAITING,
         /** Answered; {@code decision} or {@code failure} is set. */
         ANSWERED,
-        /** Taken or discarded. Whoever moved here from another state owns the element and its permits. */
+        /**
+         * Taken or discarded. The thread that moved here from another state owns the element and its permits.
+         */
         GONE
     }
 
-    /** Follows an element that went ahead: nobody can line up behind it any more. */
+    /** Follows an element that went ahead: no other can queue behind it any more. */
     private static final Object WENT_AHEAD = new Object();
 
     private final ElementSubscriber<T> parent;
     private final ReadyQueue<T> ready;
     private final T element;
+    private final PendingRequest<Decision> request;
     private final AtomicReference<State> state = new AtomicReference<>(State.WAITING);
     private final AtomicInteger missing = new AtomicInteger(2);
     private final AtomicReference<@Nullable Object> follower = new AtomicReference<>();
     private @Nullable Decision decision;
     private @Nullable Throwable failure;
 
-    HeldElement(ElementSubscriber<T> parent, ReadyQueue<T> ready, T element) {
-        super(parent.actual);
+    HeldElement(ElementSubscriber<T> parent, ReadyQueue<T> ready, T element, Mono<Decision> answer) {
         this.parent = parent;
         this.ready = ready;
         this.element = element;
+        this.request = new PendingRequest<>(parent.actual, answer, this::answered, this::failed);
+    }
+
+    /** Requests the permits. */
+    void send() {
+        request.send();
     }
 
     /** Where elements go when they are ready, from any thread. */
     interface ReadyQueue<T> {
 
-        /** Puts it in line for emission. */
+        /** Queues it for emission. */
         void add(HeldElement<T> element);
 
-        /** Lets somebody emit what is in line. */
+        /** Emits what is queued, on this thread or the one that emits already. */
         void drain();
     }
 
-    /** Lines up behind the last element of the key, if there is one that did not go ahead yet. Called once, before it is asked for. */
-    void lineUpBehind(@Nullable HeldElement<T> last) {
+    /**
+     * Queues behind the last element of the key, if there is one that did not go ahead yet. Called once,
+     * before {@link #send}.
+     */
+    void queueBehind(@Nullable HeldElement<T> last) {
         if (last == null || !last.follower.compareAndSet(null, this)) {
             missing.decrementAndGet();
         }
@@ -61,18 +73,16 @@ final class HeldElement<T> extends Turn<Decision> implements Disposable {
         return follower.get() == WENT_AHEAD;
     }
 
-    @Override
-    void answered(Decision answer) {
+    private void answered(Decision answer) {
         decision = answer;
         if (state.compareAndSet(State.WAITING, State.ANSWERED)) {
             arrive();
         } else {
-            parent.asking.giveBack(answer);
+            parent.terms.refund(answer);
         }
     }
 
-    @Override
-    boolean failed(Throwable cause) {
+    private boolean failed(Throwable cause) {
         failure = cause;
         boolean waited = state.compareAndSet(State.WAITING, State.ANSWERED);
         if (waited) {
@@ -117,17 +127,17 @@ final class HeldElement<T> extends Turn<Decision> implements Disposable {
         return failure;
     }
 
-    /** Leaves the line, discards the element, gives its permits back. */
+    /** Leaves the queue, discards the element, refunds its permits. */
     @Override
     public void dispose() {
         State left = state.getAndSet(State.GONE);
         if (left == State.GONE) {
             return;
         }
-        cancel();
+        request.cancel();
         parent.discard(element);
         if (left == State.ANSWERED && decision != null) {
-            parent.asking.giveBack(decision);
+            parent.terms.refund(decision);
         }
     }
 

@@ -7,12 +7,14 @@ import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
-/** Puts the operator that a spec asks for on a source; refuses contradictions as early as they can be seen. */
+/**
+ * Puts the operator that a spec asks for on a source; refuses contradictions as early as they can be seen.
+ */
 final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
 
     private final RateLimiter limiter;
     private final LimitSpec<T> spec;
-    private final @Nullable Account<T> account;
+    private final @Nullable ChargeRule<T> charge;
 
     LimitRate(RateLimiter limiter, LimitSpec<T> spec) {
         this.limiter = limiter;
@@ -23,8 +25,8 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
         if (spec.isPerSubscription()) {
             checkGate("perSubscription()");
         }
-        this.account = spec.outcomeRule().account();
-        if (account != null) {
+        this.charge = spec.outcomeRule().charge() == null ? null : spec.outcomeRule();
+        if (charge != null) {
             checkSettles(limiter);
         } else if (spec.outcomeRule().cancelIsFree()) {
             throw new IllegalArgumentException(
@@ -41,13 +43,13 @@ final class LimitRate<T> implements UnaryOperator<Publisher<T>> {
                         "unordered(n) is for a Flux: a Mono has no other element that could overtake; leave it out");
             }
             checkGate("a Mono");
-            return new MonoGate<>(mono, limiter, spec, account);
+            return new MonoGate<>(mono, limiter, spec, charge);
         }
         Flux<T> flux = Flux.from(source);
         if (spec.isPerSubscription()) {
-            return new FluxGate<>(flux, limiter, spec, account);
+            return new FluxGate<>(flux, limiter, spec, charge);
         }
-        if (account != null) {
+        if (charge != null) {
             throw new IllegalArgumentException(
                     "elements of a Flux have no outcome to be charged by: use perSubscription(), or"
                             + " charge the work on each element with flatMap(x -> work(x).transform(limitRate(limiter, ...)))");

@@ -15,13 +15,17 @@ import org.reactivestreams.Publisher;
 import reactor.util.context.ContextView;
 
 /**
- * How a stream meets a limiter: which key, at what cost, how long to wait, what a denial does. An
- * immutable value: each method returns another one, and of several calls about the same choice the
- * last one counts.
+ * Says how a stream uses a limiter: which key, at what cost, how long to wait, what a denial does. Immutable:
+ * each method returns another spec, and of several calls about the same choice the last one counts.
  *
- * <p>Unless told otherwise everything has the key {@value #DEFAULT_KEY} and costs one permit, waits
- * however long it takes, and ends with {@link RateLimitExceededException} if denied all the same (a
- * full line, a deadline in the Reactor Context).
+ * <pre>{@code
+ * orders.transform(limitRate(limiter, spec -> spec
+ *         .key(Order::customerId).cost(Order::lines).maxWait(ofSeconds(2)).drop()));
+ * }</pre>
+ *
+ * <p>By default everything has the key {@value #DEFAULT_KEY}, costs one permit and waits indefinitely. It
+ * fails with {@link RateLimitExceededException} only if the queue is full or a deadline in the Reactor
+ * Context would pass.
  *
  * @param <T> the elements of the stream
  * @see RateLimitOperators#limitRate(io.github.reactorratelimit.RateLimiter,
@@ -29,7 +33,7 @@ import reactor.util.context.ContextView;
  */
 public final class LimitSpec<T> {
 
-    /** The key of everything that was given none: all streams without a key count together. */
+    /** The default key: all streams without a key count together. */
     public static final String DEFAULT_KEY = "default";
 
     private static final Duration UNBOUNDED = Duration.ofNanos(Long.MAX_VALUE);
@@ -40,7 +44,7 @@ public final class LimitSpec<T> {
     private final Denial<T> denial;
     private final OptionalInt maxHeld;
     private final boolean perSubscription;
-    private final OutcomeRule<T> outcome;
+    private final ChargeRule.ByOutcome<T> outcome;
 
     private LimitSpec(
             KeyRule<T> key,
@@ -49,7 +53,7 @@ public final class LimitSpec<T> {
             Denial<T> denial,
             OptionalInt maxHeld,
             boolean perSubscription,
-            OutcomeRule<T> outcome) {
+            ChargeRule.ByOutcome<T> outcome) {
         this.key = key;
         this.cost = cost;
         this.maxWait = maxWait;
@@ -67,7 +71,7 @@ public final class LimitSpec<T> {
                 new Denial.Fail<>(null),
                 OptionalInt.empty(),
                 false,
-                OutcomeRule.none());
+                new ChargeRule.ByOutcome<>(null, false));
     }
 
     /**
@@ -103,14 +107,17 @@ public final class LimitSpec<T> {
         return withCost(new CostRule.OfElement<>(permits));
     }
 
-    /** Permits that whatever this subscriber asks for costs, read from its Reactor Context once per subscription. */
+    /**
+     * Permits that each element or the subscription costs, read from the Reactor Context once per
+     * subscription.
+     */
     public LimitSpec<T> costFromContext(ToLongFunction<? super ContextView> permits) {
         return withCost(new CostRule.OfContext<>(permits));
     }
 
     /**
-     * How long one element or subscription may wait for its turn: zero never waits. A wait that is known
-     * to be longer is denied at once and costs nothing.
+     * How long one element or subscription may wait: zero never waits. A request that would wait longer is
+     * denied immediately, at no cost.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -134,7 +141,9 @@ public final class LimitSpec<T> {
         return withDenial(new Denial.Drop<>(null));
     }
 
-    /** Like {@link #drop()}, and tells {@code onDropped} of each element before it goes to the discard hook. */
+    /**
+     * Like {@link #drop()}, and passes each element to {@code onDropped} before it goes to the discard hook.
+     */
     public LimitSpec<T> drop(BiConsumer<? super T, ? super Decision> onDropped) {
         return withDenial(new Denial.Drop<>(Objects.requireNonNull(onDropped, "onDropped")));
     }
@@ -157,7 +166,7 @@ public final class LimitSpec<T> {
 
     /**
      * Elements of other keys overtake those that wait; elements of one key stay in order. At most {@code
-     * maxHeld} elements are held, and no more than downstream asked for.
+     * maxHeld} elements are held, and no more than downstream requested.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -168,22 +177,27 @@ public final class LimitSpec<T> {
         return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription, outcome);
     }
 
-    /** Limits the subscription of a Flux instead of its elements: the source is subscribed once it is allowed. */
+    /**
+     * Limits the subscription of a Flux instead of its elements: the source is subscribed once it is allowed.
+     */
     public LimitSpec<T> perSubscription() {
         return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true, outcome);
     }
 
     /**
-     * Charges the call by how it ended, for a Mono and for a Flux with {@link #perSubscription()}. The {@linkplain #cost(long) cost} is
-     * reserved before the source is subscribed, so that calls at the same time cannot all slip through; when the call ended, it is
-     * settled by what {@code permits} says: 0 gives all back, more than the cost is charged without asking. A Mono ends with its value.
+     * Charges the call by how it ended, for a Mono and for a Flux with {@link #perSubscription()}. The
+     * {@linkplain #cost(long) cost} is reserved before the source is subscribed, so that concurrent calls
+     * cannot all slip through. When the call has ended it is settled by what {@code permits} returns: 0
+     * refunds everything, more than the cost is charged without a request. A Mono ends with its value.
      *
-     * <p>If the function throws or returns less than 0, what was reserved stays spent, and the stream fails.
+     * <p>If the function throws or returns less than 0, the reserved permits stay spent, and the stream
+     * fails.
      *
-     * @param permits how many permits the call costs, at least 0; asked for cancelled calls too, unless {@link #giveBackOnCancel()}
+     * @param permits how many permits the call costs, at least 0; also called for cancelled calls, unless
+     *     {@link #giveBackOnCancel()}
      */
     public LimitSpec<T> charge(ToLongFunction<? super Outcome<T>> permits) {
-        return withOutcome(outcome.charge(permits));
+        return withOutcome(Objects.requireNonNull(permits, "permits"), outcome.cancelIsFree());
     }
 
     /** {@link #charge Charges} the cost of calls whose outcome counts, and nothing for the others. */
@@ -193,8 +207,8 @@ public final class LimitSpec<T> {
     }
 
     /**
-     * Counts failures only: a call that completes costs nothing. A cancelled one stays charged, because it may have failed, unless
-     * {@link #giveBackOnCancel()}.
+     * Counts failures only: a call that completes costs nothing. A cancelled call stays charged, because it
+     * may have failed, unless {@link #giveBackOnCancel()}.
      */
     public LimitSpec<T> chargeOnError() {
         return chargeOnError(any -> true);
@@ -207,21 +221,25 @@ public final class LimitSpec<T> {
                 || ended.error().filter(counts).isPresent());
     }
 
-    /** Counts successes only: a call that fails costs nothing. A cancelled one stays charged, unless {@link #giveBackOnCancel()}. */
+    /**
+     * Counts successes only: a call that fails costs nothing. A cancelled call stays charged, unless {@link
+     * #giveBackOnCancel()}.
+     */
     public LimitSpec<T> chargeOnSuccess() {
         return chargeWhen(ended -> ended.kind() != Outcome.Kind.FAILED);
     }
 
     /**
-     * With {@link #charge} and what is built on it: a cancelled call costs nothing. Whoever cancels before it hears the outcome can
-     * then try as often as it likes.
+     * With {@link #charge} and the methods built on it: a cancelled call costs nothing. A caller that cancels
+     * before it gets the outcome can then try as often as it likes.
      */
     public LimitSpec<T> giveBackOnCancel() {
-        return withOutcome(outcome.withCancelFree());
+        return withOutcome(outcome.charge(), true);
     }
 
-    private LimitSpec<T> withOutcome(OutcomeRule<T> outcome) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
+    private LimitSpec<T> withOutcome(@Nullable ToLongFunction<? super Outcome<T>> charge, boolean cancelIsFree) {
+        ChargeRule.ByOutcome<T> rule = new ChargeRule.ByOutcome<>(charge, cancelIsFree);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, rule);
     }
 
     private LimitSpec<T> withKey(KeyRule<T> key) {
@@ -248,7 +266,7 @@ public final class LimitSpec<T> {
         return denial;
     }
 
-    /** The wait that was given, or else what the denial implies. */
+    /** The maximum wait that was given, or else what the denial implies. */
     Duration effectiveMaxWait() {
         if (maxWait != null) {
             return maxWait;
@@ -261,7 +279,7 @@ public final class LimitSpec<T> {
         return maxHeld;
     }
 
-    OutcomeRule<T> outcomeRule() {
+    ChargeRule.ByOutcome<T> outcomeRule() {
         return outcome;
     }
 

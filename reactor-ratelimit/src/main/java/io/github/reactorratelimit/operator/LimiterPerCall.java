@@ -9,8 +9,8 @@ import reactor.util.Loggers;
 
 /**
  * Warns if {@code limitRate(policy)} is probably called for each request. Each call makes a limiter, so that
- * would limit nothing. What one call costs is one look at the stack; what all cost is a fixed number of cells, in which
- * a call site may displace another.
+ * would limit nothing. What one call costs is one look at the stack; what all cost is a fixed number of
+ * cells, in which a call site may displace another.
  */
 final class LimiterPerCall {
 

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Verdict;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -11,28 +10,31 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
- * Limits elements that upstream sends.
+ * Limits elements in the order they arrive.
  *
- * <p>Upstream is asked for one element at a time, and only while downstream wants one: while there is
- * demand, exactly one element is asked for, held or being emitted. An element whose permits are there
+ * <p>It requests one element of upstream at a time, and only while downstream wants one: while there is
+ * demand, exactly one element is requested, held or being emitted. An element whose permits are available
  * passes on the thread it came on, with no atomic operation on the state and no allocation.
  */
 final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
     private enum State {
-        /** Nothing held. While permits are there at once, elements pass without leaving this state. */
+        /** Nothing held. While permits are available, elements pass without leaving this state. */
         IDLE,
-        /** One element held, permit pending. Whoever leaves this state owns the element: emits or discards it, once. */
+        /**
+         * One element held, permits pending. The thread that leaves this state owns the element: emits or
+         * discards it, once.
+         */
         HOLDING,
         /** Like HOLDING, and upstream has completed. */
         HOLDING_LAST,
-        /** The thread that brought the answer deals with the element; only it signals downstream. */
+        /** The thread that brought the decision owns the element; only it signals downstream. */
         EMITTING,
         /** Like EMITTING, and upstream has ended: the same thread passes that on. */
         EMITTING_LAST,
         /** Terminal signal sent. */
         ENDED,
-        /** Downstream left. */
+        /** Downstream cancelled. */
         CANCELLED;
 
         boolean holds() {
@@ -46,17 +48,17 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
     private volatile State state = State.IDLE;
 
-    /** Written before HOLDING is entered; from then on it belongs to whoever leaves it. */
+    /** Written before HOLDING is entered; then it belongs to the thread that leaves it. */
     private @Nullable T held;
 
-    /** The turn of the held element; written before HOLDING is entered. */
-    private @Nullable Turn<Decision> turn;
+    /** The request of the held element; written before HOLDING is entered. */
+    private @Nullable PendingRequest<Decision> pending;
 
     /** Written before EMITTING_LAST is entered; null if upstream completed. */
     private @Nullable Throwable error;
 
-    OrderedSubscriber(CoreSubscriber<? super T> actual, Asking<T> asking, Denial<T> denial) {
-        super(actual, asking, denial);
+    OrderedSubscriber(CoreSubscriber<? super T> actual, SubscriptionTerms<T> terms, Denial<T> denial) {
+        super(actual, terms, denial);
     }
 
     @Override
@@ -73,26 +75,26 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
             unwanted(element, seen);
             return;
         }
-        Verdict verdict;
+        Decision decision;
         Mono<Decision> answer = null;
         try {
-            String key = asking.keyOf(element);
-            long cost = asking.costOf(element);
-            verdict = asking.decideNow(key, cost);
-            if (verdict == Verdict.UNKNOWN) {
-                answer = asking.acquire(key, cost);
+            String key = terms.keyOf(element);
+            long cost = terms.costOf(element);
+            decision = terms.decideNow(key, cost);
+            if (decision == null) {
+                answer = terms.acquire(key, cost);
             }
         } catch (Throwable failure) {
             notAsked(element, failure);
             return;
         }
-        if (verdict == Verdict.TAKEN) {
+        if (decision == null) {
+            hold(element, Objects.requireNonNull(answer));
+        } else if (decision.allowed()) {
             actual.onNext(element);
             requestAfterEmission();
-        } else if (answer != null) {
-            hold(element, answer);
-        } else if (verdict instanceof Decision denied) {
-            deniedAtOnce(element, denied);
+        } else {
+            deniedAtOnce(element, decision);
         }
     }
 
@@ -111,18 +113,18 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
     }
 
     private void hold(T element, Mono<Decision> answer) {
-        Turn<Decision> next = Turn.of(actual, this::answered, this::failed);
+        PendingRequest<Decision> next = new PendingRequest<>(actual, answer, this::answered, this::failed);
         held = element;
-        turn = next;
+        pending = next;
         if (STATE.compareAndSet(this, State.IDLE, State.HOLDING)) {
-            next.ask(answer);
+            next.send();
         } else {
             held = null;
             discard(element);
         }
     }
 
-    /** More than was asked for, or too late. */
+    /** More than was requested, or too late. */
     private void unwanted(T element, State seen) {
         if (seen == State.CANCELLED) {
             discard(element);
@@ -195,7 +197,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         }
     }
 
-    /** Moves to a last state unless it is in one already, and tells which state it was in. */
+    /** Moves to a last state unless it is in one already; returns the state before. */
     private State leave(State last) {
         for (; ; ) {
             State seen = state;
@@ -205,12 +207,12 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         }
     }
 
-    /** Called by whoever left {@code left} for a last state. */
+    /** Called by the thread that left {@code left} for a last state. */
     private void discardHeld(State left) {
         if (left.holds()) {
             T element = Objects.requireNonNull(held);
             held = null;
-            Objects.requireNonNull(turn).cancel();
+            Objects.requireNonNull(pending).cancel();
             discard(element);
         }
     }
@@ -218,10 +220,9 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
     private void answered(Decision decision) {
         T element = takeHeld();
         if (element == null) {
-            asking.giveBack(decision);
+            terms.refund(decision);
         } else if (decision.allowed()) {
-            actual.onNext(element);
-            moveOn(true);
+            emit(element);
         } else {
             denied(element, decision);
         }
@@ -231,12 +232,13 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         T element = takeHeld();
         if (element != null) {
             upstream().cancel();
-            fail(element, failure);
+            discard(element);
+            fail(failure);
         }
         return element != null;
     }
 
-    /** The held element, for the caller to emit or discard; null if somebody else took it. */
+    /** The held element, for the caller to emit or discard; null if another thread took it. */
     private @Nullable T takeHeld() {
         for (State seen = state; seen.holds(); seen = state) {
             State next = seen == State.HOLDING ? State.EMITTING : State.EMITTING_LAST;
@@ -249,27 +251,21 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         return null;
     }
 
-    private void denied(T element, Decision decision) {
-        T other;
-        try {
-            other = denial.insteadOf(element, decision);
-        } catch (Throwable failure) {
-            fail(element, Operators.onOperatorError(upstream(), failure, element, currentContext()));
-            return;
-        }
-        if (other == null) {
-            discard(element);
-            moveOn(false);
-        } else {
-            discardUnlessSame(element, other);
-            actual.onNext(other);
-            moveOn(true);
-        }
+    /** In EMITTING. */
+    @Override
+    void emit(T element) {
+        actual.onNext(element);
+        moveOn(true);
     }
 
-    /** Ends EMITTING with an error; upstream is cancelled already. */
-    private void fail(T element, Throwable failure) {
-        discard(element);
+    @Override
+    void skip() {
+        moveOn(false);
+    }
+
+    /** Ends EMITTING with an error. */
+    @Override
+    void fail(Throwable failure) {
         State left = leave(State.ENDED);
         if (left == State.CANCELLED) {
             dropUnlessFromLimiter(failure);

@@ -5,7 +5,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a call ended that was admitted by a limiter: see {@link LimitSpec#charge}.
+ * How a limited call ended: what {@link LimitSpec#charge} is decided by.
+ *
+ * <pre>{@code
+ * login.transform(limitRate(limiter, spec -> spec.charge(ended -> ended.isSuccess() ? 0 : ended.reserved())));
+ * }</pre>
  *
  * @param <T> what the call yields
  */
@@ -17,7 +21,7 @@ public final class Outcome<T> {
         COMPLETED,
         /** It failed. */
         FAILED,
-        /** Its subscriber left before it ended: nobody knows how it would have. */
+        /** Its subscriber cancelled before it ended. */
         CANCELLED
     }
 

@@ -21,40 +21,40 @@ import reactor.core.publisher.Mono;
  * quotes.fetch(symbol).transform(limitRate(limiter, spec -> spec.key("quotes").reject()));
  * }</pre>
  *
- * <p>Of a <strong>Flux</strong> each element costs a permit. While one waits for its turn nothing more
- * is asked from upstream: waiting is backpressure. {@link LimitSpec#perSubscription()} limits the
- * subscription instead. Of a <strong>Mono</strong> the subscription costs the permit, and the source is
- * not subscribed before it is allowed. A Mono yields a Mono, anything else a Flux. {@code ParallelFlux}
- * is not supported: limit before {@code parallel()} or after {@code sequential()}.
+ * <p>In a <strong>Flux</strong> each element costs a permit. While an element waits, nothing more is
+ * requested of upstream: waiting is backpressure. {@link LimitSpec#perSubscription()} limits the subscription
+ * instead. Of a <strong>Mono</strong> the subscription costs the permit, and the source is subscribed only
+ * when it is allowed. A Mono yields a Mono, anything else a Flux. {@code ParallelFlux} is not supported:
+ * limit before {@code parallel()} or after {@code sequential()}.
  *
- * <p>A Flux whose source can be polled (a range, an array, a collection) may take
- * permits for at most 64 elements that it can deliver now in one step, and no more than a sixteenth of the
- * policy's capacity, and gives back what it did not use. If downstream, after taking each element in less than
- * a microsecond, comes to a halt midway, the rest, at most 63, leave later than they were counted. {@code
- * source.hide()} makes every element ask for itself.
+ * <p>Nothing happens before subscription, and each subscription requests permits again ({@code retry}, {@code
+ * repeat}). If a permit is available, the stream continues on its own thread. After a wait, signals come on
+ * {@code Schedulers.boundedElastic()}, or on the scheduler that the limiter was {@linkplain
+ * io.github.reactorratelimit.RateLimiterBuilder#scheduler given}. Cancelling leaves the queue and refunds
+ * permits that were granted and not used. An element that is held when the stream is cancelled or fails goes
+ * to the discard hook; an error from upstream does not wait behind it. A cost above the policy's capacity is
+ * an error immediately.
  *
- * <p>Nothing happens before subscription, and each subscription asks again ({@code retry}, {@code
- * repeat}). A permit that is there is used on the thread that asks; after a wait signals come on {@code
- * Schedulers.boundedElastic()}, or on the scheduler the limiter was {@linkplain
- * io.github.reactorratelimit.RateLimiterBuilder#scheduler given}. Cancelling leaves the line and gives back what was granted and not used.
- * An element that is held when the stream is cancelled or fails goes to the discard hook; an error from
- * upstream does not wait behind it. What can never be allowed is an error at once.
- *
- * @apiNote Reactor's own {@code Flux.limitRate(int)} is about demand, how many elements are requested at
- *     a time; it knows no time. A variable needs the type spelt out, because nothing else tells it: {@code
- *     var paced = RateLimitOperators.<Order>limitRate(policy);}
+ * @apiNote Reactor's own {@code Flux.limitRate(int)} is about demand, how many elements are requested at a
+ *     time; it has nothing to do with time. A variable needs the type spelt out, because nothing else tells
+ *     it: {@code var paced = RateLimitOperators.<Order>limitRate(policy);}
  */
 public final class RateLimitOperators {
 
     private RateLimitOperators() {}
 
     /**
-     * Paces a Flux with an in-process limiter of its own, which is made now and shared by all subscribers
-     * of whatever this is applied to. Each element waits for its turn.
+     * Paces a Flux with a limiter in this process, which is made now and shared by all subscribers. Each
+     * element waits until it is allowed.
+     *
+     * <pre>{@code
+     * Flux<Order> paced = orders.transform(limitRate(TokenBucket.perSecond(100)));
+     * }</pre>
      *
      * <p>Refused on a Mono: a method that builds one per call would make a limiter per call, and limit
-     * nothing. Share a limiter instead, with {@link #limitRate(RateLimiter)}. The same happens to a Flux that
-     * is built per request; a call site that makes 100 limiters within a minute is logged once, as a warning.
+     * nothing. Share a limiter instead, with {@link #limitRate(RateLimiter)}. A Flux that is built per
+     * request has the same problem: a call site that makes 100 limiters within a minute is logged once, as a
+     * warning.
      */
     public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimitPolicy policy) {
         UnaryOperator<Publisher<T>> operator = limitRate(RateLimiter.of(policy));
@@ -76,11 +76,11 @@ public final class RateLimitOperators {
     }
 
     /**
-     * Limits a Flux or Mono as {@code spec} says: key, cost, how long to wait, what a denial does
-     * (unless told, a {@link RateLimitExceededException}).
+     * Limits a Flux or Mono as {@code spec} says: key, cost, how long to wait, what a denial does (default: a
+     * {@link RateLimitExceededException}).
      *
-     * @throws IllegalArgumentException if the choices contradict each other; what depends on the source,
-     *     such as the key of an element on a Mono, is refused when this is applied to it
+     * @throws IllegalArgumentException if the choices contradict each other; a choice that does not fit the
+     *     source, such as the key of an element on a Mono, is refused when this is applied to it
      */
     public static <T> UnaryOperator<Publisher<T>> limitRate(RateLimiter limiter, UnaryOperator<LimitSpec<T>> spec) {
         Objects.requireNonNull(limiter, "limiter");
@@ -96,24 +96,27 @@ public final class RateLimitOperators {
      *         .key("tenant").estimate(500).cost(Chunk::tokens)));
      * }</pre>
      *
-     * <p>Before the source is subscribed the estimate is reserved, which waits or is denied as any other subscription. Then elements
-     * pass without delay, and are counted. When more was spent than reserved it is charged without asking, a {@linkplain
-     * ChargeSpec#step step} at a time, and may overdraw the key, so that others wait. When the stream completes, fails or is
-     * cancelled the difference is settled to the permit: elements that were passed on are paid for, others are not.
+     * <p>The estimate is reserved before the source is subscribed; that waits or is denied like any other
+     * subscription. Then elements pass without delay, and are counted. If more is spent than reserved, it is
+     * charged without a request, one {@linkplain ChargeSpec#step step} at a time, and may overdraw the key,
+     * so that other requests wait. When the stream completes, fails or is cancelled, the difference is
+     * settled to the permit: elements that were passed on are paid for, others are not.
      *
-     * <p>No signal waits for the store. Settling is begun before the end is passed on, and goes on by itself where the state is not in
-     * this process; {@link RateLimiter#close} waits for what is under way. A Mono is settled when its value is there.
+     * <p>No signal waits for the store. Settling begins before the end is passed on, and continues by itself
+     * if the state is not in this process; {@link RateLimiter#close} waits for it. A Mono is settled when its
+     * value arrives.
      *
-     * @throws IllegalArgumentException if the limiter's policy {@linkplain RateLimitPolicy#settles() cannot be settled}
+     * @throws IllegalArgumentException if the limiter's policy {@linkplain RateLimitPolicy#settles() cannot
+     *     be settled}
      */
     public static <T> UnaryOperator<Publisher<T>> chargeStream(RateLimiter limiter, UnaryOperator<ChargeSpec<T>> spec) {
         LimitRate.checkSettles(Objects.requireNonNull(limiter, "limiter"));
         ChargeSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(ChargeSpec.defaults());
         LimitSpec<T> admission =
                 Objects.requireNonNull(chosen, "what spec returned").admission();
-        Account<T> account = chosen.account();
+        ChargeRule<T> charge = chosen.charge();
         return source -> source instanceof Mono<T> mono
-                ? new MonoGate<>(mono, limiter, admission, account)
-                : new FluxGate<>(Flux.from(source), limiter, admission, account);
+                ? new MonoGate<>(mono, limiter, admission, charge)
+                : new FluxGate<>(Flux.from(source), limiter, admission, charge);
     }
 }

@@ -13,13 +13,14 @@ import reactor.core.publisher.Operators;
 import reactor.util.concurrent.Queues;
 
 /**
- * Limits elements: those of other keys overtake those that wait, those of one key leave in the order they came.
+ * Limits elements: those of other keys overtake those that wait, those of one key leave in the order they
+ * arrived.
  *
- * <p>What is asked for, held or being emitted is never more than {@code maxHeld}, nor more than
- * downstream wants: so there is demand for every element, whenever its answer comes. Every {@linkplain
- * HeldElement held element} asks the limiter at once. Grants come on any thread: whoever raises {@code
+ * <p>At most {@code maxHeld} elements, and no more than downstream requested, are requested, held or being
+ * emitted: so there is demand for every element, whenever its decision comes. Every {@linkplain HeldElement
+ * held element} requests its permits immediately. Decisions come on any thread: the thread that raises {@code
  * emitting} from 0 signals downstream until it is 0 again, and the others leave their element in {@code
- * ready}. Upstream is asked for more outside of that, so that an element which comes at once and has its
+ * ready}. More is requested of upstream outside of that, so that an element that arrives at once and has its
  * permits passes directly.
  */
 final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldElement.ReadyQueue<T> {
@@ -28,16 +29,16 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
 
     private final HeldElements<T> holding = new HeldElements<>();
 
-    private final KeyLines<T> lines;
+    private final KeyOrder<T> order;
 
-    /** Elements to emit, those of one key in order. Polled by whoever emits. */
+    /** Elements to emit, those of one key in order. Polled by the thread that emits. */
     private final Queue<HeldElement<T>> ready =
             Queues.<HeldElement<T>>unboundedMultiproducer().get();
 
     private final AtomicInteger emitting = new AtomicInteger();
     private final AtomicInteger requesting = new AtomicInteger();
 
-    /** Elements asked for, held or being emitted. */
+    /** Elements requested, held or being emitted. */
     private final AtomicInteger outstanding = new AtomicInteger();
 
     private final AtomicInteger held = new AtomicInteger();
@@ -45,13 +46,13 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
     private volatile boolean completed;
     private volatile boolean cancelled;
 
-    /** Terminal signal sent; written by whoever emits. */
+    /** Terminal signal sent; written by the thread that emits. */
     private volatile boolean ended;
 
-    UnorderedSubscriber(CoreSubscriber<? super T> actual, Asking<T> asking, Denial<T> denial, int maxHeld) {
-        super(actual, asking, denial);
+    UnorderedSubscriber(CoreSubscriber<? super T> actual, SubscriptionTerms<T> terms, Denial<T> denial, int maxHeld) {
+        super(actual, terms, denial);
         this.maxHeld = maxHeld;
-        this.lines = new KeyLines<>(maxHeld);
+        this.order = new KeyOrder<>(maxHeld);
     }
 
     @Override
@@ -62,7 +63,7 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         }
     }
 
-    /** Asks upstream for as much as may be held and is wanted: one thread at a time, the others add a round. */
+    /** Requests as much as may be held and is wanted: one thread at a time, the others add a round. */
     private void requestMore() {
         if (requesting.getAndIncrement() != 0) {
             return;
@@ -102,10 +103,10 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         String key;
         Mono<Decision> answer = null;
         try {
-            key = asking.keyOf(element);
-            long cost = asking.costOf(element);
-            if (!(emits && overtakesNobody(key) && asking.tryAcquireNow(key, cost))) {
-                answer = asking.acquire(key, cost);
+            key = terms.keyOf(element);
+            long cost = terms.costOf(element);
+            if (!(emits && overtakesNone(key)) || terms.decideNow(key, cost) == null) {
+                answer = terms.acquire(key, cost);
             }
         } catch (Throwable failure) {
             notAsked(element, failure);
@@ -118,18 +119,24 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         }
     }
 
-    /** Asked by the thread that emits. An element that went ahead is in {@code ready} or was emitted. */
-    private boolean overtakesNobody(String key) {
-        return !isOver() && lines.isFree(key) && ready.isEmpty();
+    /** For the thread that emits. An element that went ahead is in {@code ready} or was emitted. */
+    private boolean overtakesNone(String key) {
+        return !isOver() && order.isFree(key) && ready.isEmpty();
     }
 
     private boolean isOver() {
         return cancelled || ended || error.get() != null;
     }
 
-    private void emit(T element) {
+    @Override
+    void emit(T element) {
         actual.onNext(element);
         countEmitted();
+        outstanding.decrementAndGet();
+    }
+
+    @Override
+    void skip() {
         outstanding.decrementAndGet();
     }
 
@@ -140,10 +147,10 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
             fail(Exceptions.failWithOverflow("the source emitted more than was requested"));
             return;
         }
-        HeldElement<T> waiter = new HeldElement<>(this, this, element);
-        if (holding.add(waiter)) {
-            lines.join(key, waiter);
-            waiter.ask(answer);
+        HeldElement<T> waiting = new HeldElement<>(this, this, element, answer);
+        if (holding.add(waiting)) {
+            order.join(key, waiting);
+            waiting.send();
         }
     }
 
@@ -158,7 +165,8 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         }
     }
 
-    private void fail(Throwable failure) {
+    @Override
+    void fail(Throwable failure) {
         if (!endsWith(failure)) {
             dropUnlessFromLimiter(failure);
         }
@@ -208,7 +216,7 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         }
     }
 
-    /** Lowers {@code emitting} to 0, and on the way does whatever the others left to do. */
+    /** Lowers {@code emitting} to 0, and on the way does what the others left to do. */
     private void emitReady() {
         int rounds = 1;
         do {
@@ -258,25 +266,6 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
             emit(element);
         } else {
             denied(element, decision);
-        }
-    }
-
-    private void denied(T element, Decision decision) {
-        T other;
-        try {
-            other = denial.insteadOf(element, decision);
-        } catch (Throwable failure) {
-            Throwable mapped = Operators.onOperatorError(upstream(), failure, element, currentContext());
-            discard(element);
-            fail(mapped);
-            return;
-        }
-        if (other == null) {
-            discard(element);
-            outstanding.decrementAndGet();
-        } else {
-            discardUnlessSame(element, other);
-            emit(other);
         }
     }
 

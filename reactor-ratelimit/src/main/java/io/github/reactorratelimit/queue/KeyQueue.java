@@ -22,11 +22,9 @@ import org.jspecify.annotations.Nullable;
  * @param <W> its waiters
  * @param <S> their order
  */
-public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> extends DrainLoop
-        implements QueueTimer.Sleeper {
+public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> extends QueueTimer.Sleeper {
 
     private final QueueRuntime runtime;
-    private final QueueTimer.Alarm alarm;
     private final Queue<W> arrivals = new ConcurrentLinkedQueue<>();
     private final Queue<W> leavers = new ConcurrentLinkedQueue<>();
     private final Queue<Runnable> afterwards = new ConcurrentLinkedQueue<>();
@@ -46,9 +44,9 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
     private long drainedAt;
 
     protected KeyQueue(QueueRuntime runtime, S waiters) {
+        super(runtime.timer());
         this.runtime = runtime;
         this.waiters = waiters;
-        this.alarm = runtime.timer().alarm(this);
     }
 
     /** Before the first waiter joins. */
@@ -76,7 +74,7 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
     /** Accepts a newcomer, which is one of {@link #waiters} already, or denies it. */
     protected abstract void admit(W newcomer, long now);
 
-    /** An {@linkplain #admit admitted} waiter is none of {@link #waiters} any more. */
+    /** A waiter is none of {@link #waiters} any more. */
     protected void unlinked(W waiter) {}
 
     /** Answers the waiters that can be answered; the time at which to look again, {@link Algorithm#UNKNOWN} if there is none. */
@@ -105,7 +103,7 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
 
     /** Fails the waiters that are here. */
     @Override
-    public final void fail(Throwable cause) {
+    final void fail(Throwable cause) {
         failure = cause;
         signal();
     }
@@ -133,8 +131,8 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
         } catch (Throwable broken) {
             failAll(broken);
         }
-        alarm.set(wakeAt);
-        runtime.dispatch();
+        sleepUntil(wakeAt);
+        runtime.dispatcher().dispatch();
         following.forEach(Runnable::run);
     }
 
@@ -163,7 +161,6 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
             if (waiter.isWaiting()) {
                 waiter.linked = true;
                 waiters.add(waiter);
-                waiter.admitted = true;
                 admit(waiter, now);
             } else {
                 length.decrementAndGet();
@@ -198,8 +195,13 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
 
     /** Denies the watched waiters whose deadline has passed. */
     protected final void expire(long now) {
-        for (W late = impatient(); late != null && late.notAfter() <= now; late = impatient()) {
-            deny(late, now, Algorithm.UNKNOWN);
+        denyUntil(now, now, Algorithm.UNKNOWN);
+    }
+
+    /** Denies the watched waiters whose deadline is not after {@code last}. */
+    protected final void denyUntil(long last, long now, long grantedAt) {
+        for (W late = impatient(); late != null && late.notAfter() <= last; late = impatient()) {
+            deny(late, now, grantedAt);
         }
     }
 
@@ -239,9 +241,7 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
             deadlines.remove(waiter);
         }
         length.decrementAndGet();
-        if (waiter.admitted) {
-            unlinked(waiter);
-        }
+        unlinked(waiter);
     }
 
     /** A waiter that was answered departs when its subscriber's code has run, one that cancelled departs now. */

@@ -61,7 +61,7 @@ final class LateGrants {
      * in between, now leaves the same state as the due time, and a refund gives more back. A full bucket gains nothing
      * any more: then the time at which it was full again, at most {@link #MOST_NANOS} ago.
      */
-    static long debitTime(QueuedKey state, long dueAt, long now) {
+    static long debitTime(ImmediateKey state, long dueAt, long now) {
         if (dueAt >= now) {
             return now;
         }
@@ -70,7 +70,7 @@ final class LateGrants {
     }
 
     /** Permits that were debited at {@code debitedAt} are delivered now. */
-    void delivered(String key, QueuedKey state, long debitedAt, long permits, long now) {
+    void delivered(String key, ImmediateKey state, long debitedAt, long permits, long now) {
         long interval = now > debitedAt ? intervalNanos(state.policy(), permits) : 0;
         if (interval == 0) {
             return;
@@ -108,7 +108,7 @@ final class LateGrants {
     }
 
     /** When to debit permits that are requested now: in the past if lateness is to be made up, else now. */
-    long debitTimeOfRequest(String key, QueuedKey state, long now) {
+    long debitTimeOfRequest(String key, ImmediateKey state, long now) {
         Late late = recent(key, now);
         return late == null || !areMadeUp(state.policy())
                 ? now

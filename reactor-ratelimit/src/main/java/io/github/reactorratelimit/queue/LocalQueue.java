@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
 
     private final int maxWaiters;
-    private volatile QueuedKey state;
+    private volatile ImmediateKey state;
     private volatile boolean endWanted;
     private volatile boolean permitsCameBack;
     private volatile boolean rescheduleWanted;
@@ -36,7 +36,7 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     /** When permits last came back. What they make possible was not due before. */
     private long refundedAt = Long.MIN_VALUE;
 
-    LocalQueue(QueueRuntime runtime, int maxWaiters, QueuedKey state) {
+    LocalQueue(QueueRuntime runtime, int maxWaiters, ImmediateKey state) {
         super(runtime, new WaiterList<>());
         this.maxWaiters = maxWaiters;
         this.state = state;
@@ -47,15 +47,11 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
         return state.now();
     }
 
-    void reschedule(QueuedKey changed) {
+    /** @param wasReset whether the key starts afresh: then no permits came due before now */
+    void reschedule(ImmediateKey changed, boolean wasReset) {
         state = changed;
+        this.wasReset |= wasReset;
         reschedule();
-    }
-
-    /** The state of the key starts afresh: no permits came due before now. */
-    void reset(QueuedKey changed) {
-        wasReset = true;
-        reschedule(changed);
     }
 
     void reschedule() {
@@ -222,7 +218,7 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
 
     /** Grants the heads that are due; the time at which the next is, {@link Algorithm#UNKNOWN} if that is not known. */
     private long grantHeads(long now) {
-        QueuedKey key = state;
+        ImmediateKey key = state;
         long pausedUntil = key.pausedUntil();
         boolean madeUp = LateGrants.areMadeUp(key.policy());
         for (Waiter<Decision> head = waiters.first(); head != null; head = waiters.first()) {
@@ -248,7 +244,7 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     /** False if the head must stay: a request that came before the queue has debited the permits just now. */
-    private boolean grant(Waiter<Decision> head, QueuedKey key, long dueAt, long now, boolean madeUp) {
+    private boolean grant(Waiter<Decision> head, ImmediateKey key, long dueAt, long now, boolean madeUp) {
         Decision decision = key.debit(LateGrants.debitTime(key, dueAt, now), head.permits());
         if (!decision.allowed()) {
             return false;

@@ -29,21 +29,17 @@ public final class Pauses {
         return now < endOf(key);
     }
 
-    /** Pauses a key, or ends its pause if {@code until} is not ahead. */
-    public void pause(String key, long now, long until) {
-        if (until <= now) {
-            ends.remove(key);
-            return;
-        }
-        makeRoom(now);
-        ends.put(key, until);
-    }
-
-    /** Pauses a key unless it is paused for longer. */
-    public void pauseAtLeast(String key, long now, long until) {
+    /**
+     * Pauses a key, or ends its pause if {@code until} is not ahead.
+     *
+     * @param extendOnly whether a longer pause stays, and none is ended
+     */
+    public void pause(String key, long now, long until, boolean extendOnly) {
         if (until > now) {
             makeRoom(now);
-            ends.merge(key, until, Math::max);
+            ends.merge(key, until, extendOnly ? Math::max : (before, after) -> after);
+        } else if (!extendOnly) {
+            ends.remove(key);
         }
     }
 

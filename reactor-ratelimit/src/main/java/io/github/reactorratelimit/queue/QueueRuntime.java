@@ -2,24 +2,35 @@ package io.github.reactorratelimit.queue;
 
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 
-/** What the queues of one limiter share: the timer, the delivery of answers, the number of waiters, the end. */
+/**
+ * What the queues of one limiter share: the timer, the delivery of answers, the number of waiters, the end.
+ *
+ * <p>A user's scheduler that is disposed drops its tasks in silence, timers and deliveries alike. So while there are waiters, another
+ * scheduler looks at it once a second. Reactor's shared schedulers live as long as the process.
+ */
 public final class QueueRuntime {
 
     private final String limiter;
     private final RateLimitRecorder recorder;
     private volatile Runnable signalAll = () -> {};
+    private final Scheduler scheduler;
     private final QueueTimer timer;
     private final AnswerDispatcher dispatcher;
-    private final DisposalWatch watch;
 
     /** Waiters that joined a queue and have neither received their answer nor cancelled. */
     private final AtomicInteger pending = new AtomicInteger();
 
+    private final Scheduler watcher = Schedulers.parallel();
+    private final boolean mayBeDisposed;
+    private final AtomicBoolean watching = new AtomicBoolean();
     private final Sinks.Empty<Void> emptied = Sinks.empty();
     private volatile boolean closed;
 
@@ -31,9 +42,11 @@ public final class QueueRuntime {
     public QueueRuntime(String limiter, Scheduler scheduler, Scheduler callbacks, RateLimitRecorder recorder) {
         this.limiter = limiter;
         this.recorder = recorder;
+        this.scheduler = scheduler;
         this.timer = new QueueTimer(scheduler, this::closeNow);
         this.dispatcher = new AnswerDispatcher(callbacks);
-        this.watch = new DisposalWatch(scheduler, () -> pending.get() > 0 && !closed, this::closeNow);
+        this.mayBeDisposed =
+                scheduler != watcher && scheduler != Schedulers.boundedElastic() && scheduler != Schedulers.single();
     }
 
     /** Signals all queues on close: then they fail their waiters. Before the first waiter joins. */
@@ -43,6 +56,10 @@ public final class QueueRuntime {
 
     QueueTimer timer() {
         return timer;
+    }
+
+    AnswerDispatcher dispatcher() {
+        return dispatcher;
     }
 
     RateLimitRecorder recorder() {
@@ -56,32 +73,38 @@ public final class QueueRuntime {
 
     /** One more waiter is pending. */
     public void joined() {
-        if (pending.getAndIncrement() == 0) {
-            watch.update();
-        }
+        pending.incrementAndGet();
+        watch();
     }
 
     /** A waiter received its answer, or cancelled. */
     public void departed() {
-        if (pending.decrementAndGet() == 0) {
-            watch.update();
-        }
+        pending.decrementAndGet();
         completeIfEmptied();
     }
 
-    /** Delivers an answer on another thread, when {@link #dispatch} is called. */
-    void deliver(Runnable answer) {
-        dispatcher.add(answer);
+    /** Once {@link #look} finds no waiter it stops, and the next waiter starts it again. */
+    private void watch() {
+        if (mayBeDisposed && !watching.get() && watching.compareAndSet(false, true)) {
+            watcher.schedule(this::look, 1, TimeUnit.SECONDS);
+        }
     }
 
-    void dispatch() {
-        dispatcher.dispatch();
+    private void look() {
+        watching.set(false);
+        if (pending.get() > 0 && scheduler.isDisposed()) {
+            closeNow();
+        } else if (pending.get() > 0) {
+            watch();
+        }
     }
 
+    /** Whether it was closed, or had to close itself because the scheduler was disposed. */
     public boolean isClosed() {
         return closed;
     }
 
+    /** The error of waiters when the limiter closes. */
     public RateLimiterClosedException closedException() {
         return new RateLimiterClosedException(limiter);
     }
@@ -101,7 +124,7 @@ public final class QueueRuntime {
         completeIfEmptied();
     }
 
-    /** Delivers what disposed schedulers have dropped. */
+    /** Delivers what a disposed scheduler has dropped. */
     public void dispatchIfDisposed() {
         dispatcher.dispatchIfDisposed();
     }

@@ -21,12 +21,11 @@ final class QueueTimer extends DrainLoop {
     private final Scheduler scheduler;
     private final Runnable onSchedulerDisposed;
     private final AtomicLong ids = new AtomicLong();
-
-    private final Queue<Alarm> changed = new ConcurrentLinkedQueue<>();
+    private final Queue<Sleeper> changed = new ConcurrentLinkedQueue<>();
 
     /** Owned by the drain loop, as is the field below. */
-    private final TreeSet<Alarm> held =
-            new TreeSet<>(Comparator.<Alarm>comparingLong(alarm -> alarm.heldAt).thenComparingLong(alarm -> alarm.id));
+    private final TreeSet<Sleeper> held =
+            new TreeSet<>(Comparator.<Sleeper>comparingLong(one -> one.heldAt).thenComparingLong(one -> one.id));
 
     private @Nullable Pending pending;
 
@@ -35,44 +34,34 @@ final class QueueTimer extends DrainLoop {
         this.onSchedulerDisposed = onSchedulerDisposed;
     }
 
-    /** What is woken. */
-    interface Sleeper {
+    /** A drain loop that the timer can signal at a time. */
+    abstract static class Sleeper extends DrainLoop {
 
-        long now();
-
-        boolean signal();
-
-        /** The scheduler cannot delay tasks. */
-        void fail(Throwable cause);
-    }
-
-    Alarm alarm(Sleeper sleeper) {
-        return new Alarm(sleeper, ids.incrementAndGet());
-    }
-
-    /** The time at which one queue is woken. */
-    final class Alarm {
-
-        private final Sleeper sleeper;
+        private final QueueTimer timer;
         private final long id;
 
         /** Written by the sleeper, and by the timer before it wakes the sleeper. */
-        private volatile long at = Algorithm.UNKNOWN;
+        private volatile long wakeAt = Algorithm.UNKNOWN;
 
-        /** The timer's: under which time it holds this alarm. */
+        /** The timer's: under which time it holds this sleeper. */
         private long heldAt = Algorithm.UNKNOWN;
 
-        Alarm(Sleeper sleeper, long id) {
-            this.sleeper = sleeper;
-            this.id = id;
+        Sleeper(QueueTimer timer) {
+            this.timer = timer;
+            this.id = timer.ids.incrementAndGet();
         }
 
+        abstract long now();
+
+        /** The scheduler cannot delay tasks. */
+        abstract void fail(Throwable cause);
+
         /** Wakes at this time, {@link Algorithm#UNKNOWN} for never. */
-        void set(long time) {
-            if (at != time) {
-                at = time;
-                changed.offer(this);
-                QueueTimer.this.signal();
+        final void sleepUntil(long time) {
+            if (wakeAt != time) {
+                wakeAt = time;
+                timer.changed.offer(this);
+                timer.signal();
             }
         }
     }
@@ -100,50 +89,47 @@ final class QueueTimer extends DrainLoop {
         if (pending != null && pending.fired) {
             pending = null;
         }
-        for (Alarm alarm = changed.poll(); alarm != null; alarm = changed.poll()) {
-            hold(alarm, alarm.at);
+        for (Sleeper sleeper = changed.poll(); sleeper != null; sleeper = changed.poll()) {
+            hold(sleeper, sleeper.wakeAt);
         }
-        while (!held.isEmpty() && held.first().heldAt <= held.first().sleeper.now()) {
-            Alarm due = held.first();
+        while (!held.isEmpty() && held.first().heldAt <= held.first().now()) {
+            Sleeper due = held.first();
             hold(due, Algorithm.UNKNOWN);
             // Before the signal: the sleeper then sets it again, also to the same time.
-            due.at = Algorithm.UNKNOWN;
-            due.sleeper.signal();
+            due.wakeAt = Algorithm.UNKNOWN;
+            due.signal();
         }
         if (held.isEmpty()) {
             dispose();
-        } else {
+        } else if (pending == null || pending.at > held.first().heldAt) {
+            // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
+            dispose();
             schedule(held.first());
         }
     }
 
-    private void hold(Alarm alarm, long at) {
-        if (alarm.heldAt != Algorithm.UNKNOWN) {
-            held.remove(alarm);
+    private void hold(Sleeper sleeper, long at) {
+        if (sleeper.heldAt != Algorithm.UNKNOWN) {
+            held.remove(sleeper);
         }
-        alarm.heldAt = at;
+        sleeper.heldAt = at;
         if (at != Algorithm.UNKNOWN) {
-            held.add(alarm);
+            held.add(sleeper);
         }
     }
 
-    /** A task scheduled for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice. */
-    private void schedule(Alarm alarm) {
-        if (pending != null && pending.at <= alarm.heldAt) {
-            return;
-        }
-        dispose();
-        Pending next = new Pending(alarm.heldAt);
+    private void schedule(Sleeper first) {
+        Pending next = new Pending(first.heldAt);
         pending = next;
         try {
-            next.task = scheduler.schedule(next, Math.max(0, next.at - alarm.sleeper.now()), TimeUnit.NANOSECONDS);
+            next.task = scheduler.schedule(next, Math.max(0, next.at - first.now()), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException refused) {
             pending = null;
-            hold(alarm, Algorithm.UNKNOWN);
+            hold(first, Algorithm.UNKNOWN);
             if (scheduler.isDisposed()) {
                 onSchedulerDisposed.run();
             } else {
-                alarm.sleeper.fail(new IllegalStateException(
+                first.fail(new IllegalStateException(
                         "scheduler must be able to delay tasks, but this one refused: " + scheduler, refused));
             }
         }

@@ -3,10 +3,10 @@ package io.github.reactorratelimit.queue;
 import io.github.reactorratelimit.Decision;
 import reactor.core.publisher.Mono;
 
-/** A key whose head requests permits from the store, again and again. */
-public interface RetryingKey extends RemoteKey {
+/** A key whose head requests permits from a store that answers later, and again after each denial. */
+public interface RetryingKey extends QueuedKey {
 
-    /** When a pause of the key ends by the last answer, on the clock of {@link #now}; a time in the past if it is not paused. */
+    /** When a pause of the key ends, as far as it is known here; a time in the past if it is not paused. */
     long pausedUntil();
 
     /** Permits that may wait here. */
@@ -14,6 +14,6 @@ public interface RetryingKey extends RemoteKey {
         return Long.MAX_VALUE;
     }
 
-    /** Debits permits, or denies. One answer or one error, on any thread. */
-    Mono<Decision> ask(long permits);
+    /** Debits permits, or denies. One decision or one error, on any thread. */
+    Mono<Decision> request(long permits);
 }

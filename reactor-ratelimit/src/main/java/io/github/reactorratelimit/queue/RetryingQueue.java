@@ -2,11 +2,10 @@ package io.github.reactorratelimit.queue;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.time.Duration;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import reactor.core.publisher.Mono;
 
@@ -15,7 +14,7 @@ import reactor.core.publisher.Mono;
  * requests again when the denial said, a little later at random, so that the heads of many processes do not all come at
  * once. A grant is for the waiter that is the head when it arrives.
  */
-final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
+public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
 
     /** How long to wait where a denial could not say: doubles from one such denial to the next. */
     private static final long FIRST_BLIND_RETRY_NANOS = Duration.ofMillis(10).toNanos();
@@ -25,30 +24,32 @@ final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<D
     /** A retry comes late by at most this share of its wait, and at most this long. */
     private static final long JITTER_SHARE = 10;
 
-    /** A stand-in knows nothing of when the state answers again. */
-    private static final long MAX_DEGRADED_RETRY_NANOS = Duration.ofMillis(500).toNanos();
-
     private static final long MAX_JITTER_NANOS = Duration.ofMillis(1).toNanos();
+
+    /** A fallback does not know when the store answers again. */
+    private static final long MAX_DEGRADED_RETRY_NANOS = Duration.ofMillis(500).toNanos();
 
     private final int maxWaiters;
     private volatile RetryingKey key;
-    private final Queue<Object> answers = new ConcurrentLinkedQueue<>();
-    private volatile boolean askAgain;
+    private volatile boolean retryWanted;
 
-    /** The owner's, as are the fields below. */
-    private boolean asking;
+    /** Permits for which requests wait. Written by the drain loop, read by all. */
+    private volatile long waitingPermits;
 
-    /** Whether something changed since the question under way was asked: a denial may no longer be true. */
+    /** The drain loop's. Whether something changed since the request in flight was made: a denial may no longer be true. */
     private boolean outdated;
 
-    private long notBefore;
     private long blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
 
-    RetryingQueue(QueueRuntime runtime, int maxWaiters, RetryingKey key) {
-        super(runtime, new WaiterList<>());
+    private RetryingQueue(QueueRuntime runtime, int maxWaiters, RetryingKey key) {
+        super(runtime);
         this.maxWaiters = maxWaiters;
         this.key = key;
-        this.notBefore = key.now();
+    }
+
+    /** The queues of one limiter whose store answers later. */
+    public static DecisionQueues<RetryingKey, RetryingQueue> queues(LimiterSettings settings) {
+        return new DecisionQueues<>(settings, (runtime, key) -> new RetryingQueue(runtime, settings.maxWaiters(), key));
     }
 
     @Override
@@ -56,21 +57,20 @@ final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<D
         return key.now();
     }
 
-    /** A grant under way must find somebody who takes it or gives it back. */
-    @Override
-    protected boolean isBusy() {
-        return asking;
+    /** Permits for which requests wait in this process. */
+    public long waitingPermits() {
+        return waitingPermits;
     }
 
-    /** The key has another policy: those who wait ask at another key. */
-    void replan(RetryingKey other) {
+    /** The key has another policy: the waiters request permits from {@code other}. */
+    public void reschedule(RetryingKey other) {
         key = other;
-        askAgain();
+        retryNow();
     }
 
     /** Permits came back, or a pause changed: no need to wait for the time of the last denial. */
-    void askAgain() {
-        askAgain = true;
+    public void retryNow() {
+        retryWanted = true;
         signal();
     }
 
@@ -85,66 +85,43 @@ final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<D
 
     @Override
     protected long serve(long now) {
-        if (askAgain) {
-            askAgain = false;
-            outdated = asking;
+        if (retryWanted) {
+            retryWanted = false;
+            outdated = isInFlight();
             notBefore = now;
             blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
         }
-        for (Object answer = answers.poll(); answer != null; answer = answers.poll()) {
-            asking = false;
-            take(answer, now);
-        }
-        expire(now);
-        Waiter<Decision> head = waiters.first();
-        if (asking || head == null) {
-            return Algorithm.UNKNOWN;
-        }
-        if (notBefore > now) {
-            return notBefore;
-        }
-        ask(head.permits());
-        return Algorithm.UNKNOWN;
+        long next = super.serve(now);
+        waitingPermits = waiters.permits();
+        return next;
     }
 
-    /** Those who cannot outlast a pause need not wait for its end to be denied. */
-    private void denyWhoCannotOutlast(long pausedUntil, long now) {
-        Waiter<Decision> waiter = waiters.first();
-        while (waiter != null) {
-            Waiter<Decision> following = waiters.after(waiter);
-            if (pausedUntil > waiter.notAfter()) {
-                deny(waiter, now, pausedUntil);
-            }
-            waiter = following;
-        }
-    }
-
-    private void ask(long permits) {
-        asking = true;
+    @Override
+    protected Mono<?> call() {
         outdated = false;
-        Mono.defer(() -> key.ask(permits))
-                .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
-                .subscribe(this::answered, this::answered);
+        Waiter<Decision> head = waiters.first();
+        return head == null ? Mono.empty() : key.request(head.permits());
     }
 
-    private void answered(Object answer) {
-        answers.offer(answer);
-        signal();
-    }
-
-    private void take(Object answer, long now) {
-        if (answer instanceof Decision decision) {
+    @Override
+    protected void take(Object received, long now) {
+        Waiter<Decision> head = waiters.first();
+        if (received instanceof Decision decision) {
             if (decision.allowed()) {
                 grant(decision);
             } else if (!outdated) {
                 retryLater(decision, now);
-                denyWhoCannotOutlast(key.pausedUntil(), now);
+                denyUntilEndOfPause(key.pausedUntil(), now);
             }
-        } else if (answer instanceof Throwable failure) {
-            Waiter<Decision> head = waiters.first();
-            if (head != null) {
-                answer(head, failure, WaitOutcome.DENIED);
-            }
+        } else if (head != null) {
+            answer(head, received, WaitOutcome.DENIED);
+        }
+    }
+
+    /** A waiter that cannot outlast a pause need not wait for its end. */
+    private void denyUntilEndOfPause(long pausedUntil, long now) {
+        if (pausedUntil > now) {
+            denyUntil(pausedUntil - 1, now, pausedUntil);
         }
     }
 
@@ -168,7 +145,7 @@ final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<D
         }
         long wait = denial.retryAfter().get().toNanos();
         Waiter<Decision> head = waiters.first();
-        if (head != null && head.permits() == denial.permits() && isTooLong(wait, head, now)) {
+        if (head != null && head.permits() == denial.permits() && head.hasDeadline() && wait > head.notAfter() - now) {
             answer(head, denial);
             return;
         }
@@ -179,14 +156,8 @@ final class RetryingQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<D
         notBefore = now + wait + (jitter == 0 ? 0 : ThreadLocalRandom.current().nextLong(jitter));
     }
 
-    /** A wait without end has no difference to a clock that may be negative. */
-    private static boolean isTooLong(long wait, Waiter<Decision> waiter, long now) {
-        return waiter.hasDeadline() && wait > waiter.notAfter() - now;
-    }
-
     @Override
     protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
-        long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : grantedAt - now;
-        answer(waiter, key.deny(waiter.permits(), retryAfter));
+        answer(waiter, key.deny(now, waiter.permits(), grantedAt));
     }
 }

@@ -2,10 +2,12 @@ package io.github.reactorratelimit.queue;
 
 import io.github.reactorratelimit.Saturated;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
@@ -56,7 +58,7 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
     private long notAfter;
 
     /** Whether it joined a queue: then it is pending until it departs. */
-    boolean joined;
+    private boolean joined;
 
     /** The fields below belong to the drain loop of the queue. When its grant is due, where that is known. */
     long dueAt = NOT_DUE;
@@ -69,9 +71,6 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
 
     boolean linked;
 
-    /** Whether the queue has looked at it; one that cancelled before that was only ever in the mailbox. */
-    boolean admitted;
-
     long sequence;
 
     protected Waiter(QueueRuntime runtime, CoreSubscriber<? super T> actual, long permits, long maxWaitNanos) {
@@ -79,6 +78,16 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
         this.actual = actual;
         this.permits = permits;
         this.notAfter = maxWaitNanos;
+    }
+
+    /** A waiter for each subscriber. */
+    public static <T> Mono<T> mono(Function<CoreSubscriber<? super T>, Waiter<T>> waiters) {
+        return new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super T> actual) {
+                actual.onSubscribe(waiters.apply(actual));
+            }
+        };
     }
 
     /** Joins a queue, or {@linkplain #claim answers} at once. On the thread that requested. */
@@ -118,6 +127,7 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
         arriveAt(now, Saturated.plus(now, notAfter));
     }
 
+    /** It arrives now, and its wait ends at {@code until}. */
     protected final void arriveAt(long now, long until) {
         arrivedAt = now;
         notAfter = until;
@@ -128,6 +138,10 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
         joined = true;
         runtime.joined();
         runtime.recorder().queueChanged(1);
+    }
+
+    final boolean hasJoined() {
+        return joined;
     }
 
     /** Whether its wait has an end. */
@@ -159,7 +173,7 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
                 return true;
             }
             if (STATE.compareAndSet(this, State.WAITING, State.ANSWERED)) {
-                runtime.deliver(this);
+                runtime.dispatcher().add(this);
                 return true;
             }
         }

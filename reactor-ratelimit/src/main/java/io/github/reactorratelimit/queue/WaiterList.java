@@ -1,5 +1,7 @@
 package io.github.reactorratelimit.queue;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Waiters in order of arrival; each can be removed in constant time. */
@@ -16,15 +18,18 @@ public final class WaiterList<W extends Waiter<?>> implements WaiterSet<W> {
         return first;
     }
 
-    /** The waiter that was added last. */
-    @Nullable
-    W last() {
-        return last;
-    }
-
     @Override
     public int size() {
         return size;
+    }
+
+    /** All waiters, in order of arrival. */
+    public List<W> toList() {
+        List<W> all = new ArrayList<>(size);
+        for (W waiter = first; waiter != null; waiter = after(waiter)) {
+            all.add(waiter);
+        }
+        return all;
     }
 
     /** What all of them need together. */

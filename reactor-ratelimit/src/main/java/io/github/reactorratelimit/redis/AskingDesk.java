@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
 import java.util.concurrent.TimeUnit;
 import reactor.core.publisher.Mono;
@@ -38,7 +39,7 @@ final class AskingDesk implements RetryingKey {
     }
 
     @Override
-    public Mono<Decision> ask(long permits) {
+    public Mono<Decision> request(long permits) {
         Decision leased = state.shortcuts().spend(key, policy, permits);
         return leased == null ? take(Ask.take(permits)) : Mono.just(leased);
     }
@@ -62,7 +63,7 @@ final class AskingDesk implements RetryingKey {
     }
 
     @Override
-    public Decision deny(long permits, long retryAfterNanos) {
-        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
+    public Decision deny(long now, long permits, long grantedAt) {
+        return state.calls().denyUnasked(policy, permits, QueuedKey.retryAfter(now, grantedAt));
     }
 }

@@ -8,9 +8,11 @@ import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.queue.DecisionQueues;
 import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
-import io.github.reactorratelimit.queue.RetryingQueues;
+import io.github.reactorratelimit.queue.RetryingQueue;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -24,7 +26,7 @@ final class ConcurrencyState implements LimiterState {
     private final ConcurrencyLimit limit;
     private final Leases leases;
     private final Signals signals;
-    private final RetryingQueues lines;
+    private final DecisionQueues<RetryingKey, RetryingQueue> lines;
     private final Pauses pauses = new Pauses();
 
     private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases, Signals signals) {
@@ -32,7 +34,7 @@ final class ConcurrencyState implements LimiterState {
         this.limit = limit;
         this.leases = leases;
         this.signals = signals;
-        this.lines = new RetryingQueues(settings);
+        this.lines = RetryingQueue.queues(settings);
         signals.listen(new Ear());
     }
 
@@ -53,12 +55,6 @@ final class ConcurrencyState implements LimiterState {
 
     LeaseKeeper keeper() {
         return leases.keeper();
-    }
-
-    /** Only Redis knows. */
-    @Override
-    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        return false;
     }
 
     /** Who leaves before the answer comes gives back what it took. */
@@ -133,7 +129,7 @@ final class ConcurrencyState implements LimiterState {
                 override,
                 () -> leases.reset(key).doOnSuccess(done -> {
                     pauses.end(key);
-                    lines.askAgain(key);
+                    lines.ifWaiting(key, RetryingQueue::retryNow);
                 }));
     }
 
@@ -143,32 +139,18 @@ final class ConcurrencyState implements LimiterState {
     }
 
     private Mono<Void> giveBack(Debit debit) {
-        return leases.giveBack(debit).doOnSuccess(done -> lines.askAgain(debit.key()));
+        return leases.giveBack(debit).doOnSuccess(done -> lines.ifWaiting(debit.key(), RetryingQueue::retryNow));
     }
 
     /** Holds for this process. */
     @Override
-    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
-        return pausing(key, override, duration, pauses::pause);
-    }
-
-    /** Holds for this process. */
-    @Override
-    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
-        return pausing(key, override, duration, pauses::pauseAtLeast);
-    }
-
-    private interface Pausing {
-        void pause(String key, long now, long until);
-    }
-
-    private Mono<Void> pausing(String key, @Nullable RateLimitPolicy override, Duration duration, Pausing how) {
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         return answering(
                 override,
                 () -> Mono.<Void>fromRunnable(() -> {
                     long now = now();
-                    how.pause(key, now, Saturated.plus(now, duration));
-                    lines.askAgain(key);
+                    pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
+                    lines.ifWaiting(key, RetryingQueue::retryNow);
                 }));
     }
 
@@ -195,13 +177,13 @@ final class ConcurrencyState implements LimiterState {
         @Override
         public void heard(Signals.Kind kind, String subject) {
             if (kind == Signals.Kind.FREED) {
-                lines.askAgain(subject);
+                lines.ifWaiting(subject, RetryingQueue::retryNow);
             }
         }
 
         @Override
         public void reconnected() {
-            lines.askAgainAll();
+            lines.forEachQueue(RetryingQueue::retryNow);
         }
     }
 
@@ -225,7 +207,7 @@ final class ConcurrencyState implements LimiterState {
         }
 
         @Override
-        public Mono<Decision> ask(long permits) {
+        public Mono<Decision> request(long permits) {
             return leases.take(ConcurrencyState.this, key, permits, true);
         }
 
@@ -235,8 +217,8 @@ final class ConcurrencyState implements LimiterState {
         }
 
         @Override
-        public Decision deny(long permits, long retryAfterNanos) {
-            return ConcurrencyState.this.deny(permits, retryAfterNanos);
+        public Decision deny(long now, long permits, long grantedAt) {
+            return ConcurrencyState.this.deny(permits, QueuedKey.retryAfter(now, grantedAt));
         }
     }
 }

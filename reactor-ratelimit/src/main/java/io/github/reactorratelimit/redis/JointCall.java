@@ -2,7 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.JointState.Take;
+import io.github.reactorratelimit.LimiterState.KeyRequest;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -16,9 +16,9 @@ import reactor.core.publisher.Mono;
 final class JointCall {
 
     /** One take and what the script needs to know for it. */
-    private record Part(RedisState state, Take take, Ruling ruling) {
+    private record Part(RedisState state, KeyRequest take, Ruling ruling) {
 
-        static Part of(Take take) {
+        static Part of(KeyRequest take) {
             RedisState state = (RedisState) take.state();
             return new Part(state, take, state.calls().ruling(state.named(take.override())));
         }
@@ -41,7 +41,7 @@ final class JointCall {
     }
 
     /** Empty if they cannot share a call: they are in other places, or one of them must not be asked. */
-    static Optional<JointCall> of(List<Take> takes) {
+    static Optional<JointCall> of(List<KeyRequest> takes) {
         if (takes.size() > ScriptArguments.MAX_ASKS
                 || !takes.stream()
                         .allMatch(take ->
@@ -101,7 +101,7 @@ final class JointCall {
     }
 
     /** Gives back what was taken for somebody who has left. */
-    static void giveBackUnused(List<Take> takes, List<Decision> unused) {
+    static void giveBackUnused(List<KeyRequest> takes, List<Decision> unused) {
         for (int i = 0; i < unused.size(); i++) {
             ((RedisState) takes.get(i).state()).giveBackUnused(unused.get(i));
         }
@@ -138,7 +138,7 @@ final class JointCall {
         List<Decision> decisions = new ArrayList<>();
         for (int i = 0; i < answers.size(); i++) {
             RedisState state = parts.get(i).state();
-            Take take = parts.get(i).take();
+            KeyRequest take = parts.get(i).take();
             Ask ask = Ask.take(take.permits());
             decisions.add(RedisCalls.decision(state, take.key(), ask, answers.get(i)));
         }

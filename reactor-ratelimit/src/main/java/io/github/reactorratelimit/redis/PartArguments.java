@@ -107,7 +107,7 @@ final class PartArguments {
         @Override
         public PartArguments visit(FixedWindow window) {
             if (window.alignment() instanceof Alignment.Calendar calendar) {
-                CalendarWindows windows = CalendarWindows.of(calendar, clock);
+                CalendarWindows windows = CalendarWindows.of(calendar, clock.tick(), clock.epochOffset());
                 return new PartArguments(
                         window, ScriptAlgorithm.CALENDAR_WINDOW, new CalendarParameters(window.limit(), windows));
             }

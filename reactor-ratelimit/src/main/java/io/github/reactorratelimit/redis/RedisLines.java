@@ -1,7 +1,9 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.queue.RetryingQueues;
+import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.RetryingKey;
+import io.github.reactorratelimit.queue.RetryingQueue;
 import reactor.core.publisher.Mono;
 
 /**
@@ -10,19 +12,20 @@ import reactor.core.publisher.Mono;
  */
 final class RedisLines {
 
-    private final RetryingQueues asking;
-    private final ReservationQueues booked;
+    private final DecisionQueues<RetryingKey, RetryingQueue> asking;
+    private final DecisionQueues<ReservingKey, ReservationQueue> booked;
 
     RedisLines(LimiterSettings settings) {
-        this.asking = new RetryingQueues(settings);
-        this.booked = new ReservationQueues(settings);
+        this.asking = RetryingQueue.queues(settings);
+        this.booked = new DecisionQueues<>(
+                settings, (runtime, state) -> new ReservationQueue(runtime, settings.maxWaiters(), state));
     }
 
-    RetryingQueues asking() {
+    DecisionQueues<RetryingKey, RetryingQueue> asking() {
         return asking;
     }
 
-    ReservationQueues booked() {
+    DecisionQueues<ReservingKey, ReservationQueue> booked() {
         return booked;
     }
 
@@ -38,26 +41,26 @@ final class RedisLines {
 
     /** Permits came back. */
     void freed(String key) {
-        asking.askAgain(key);
-        booked.exchange(key);
+        asking.ifWaiting(key, RetryingQueue::retryNow);
+        booked.ifWaiting(key, ReservationQueue::exchange);
     }
 
     /** A pause, a reset, another policy: everything may have changed. */
     void changed(String key) {
-        asking.askAgain(key);
-        booked.refresh(key);
+        asking.ifWaiting(key, RetryingQueue::retryNow);
+        booked.ifWaiting(key, ReservationQueue::refresh);
     }
 
     /** Redis may have lost its state, and signals may have been missed. */
     void reconnected() {
-        asking.askAgainAll();
-        booked.recheckAll();
+        asking.forEachQueue(RetryingQueue::retryNow);
+        booked.forEachQueue(ReservationQueue::recheck);
     }
 
     /** Any key may have changed. */
     void allChanged() {
-        asking.askAgainAll();
-        booked.refreshAll();
+        asking.forEachQueue(RetryingQueue::retryNow);
+        booked.forEachQueue(ReservationQueue::refresh);
     }
 
     boolean isClosed() {

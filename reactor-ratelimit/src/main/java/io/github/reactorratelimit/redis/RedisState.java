@@ -2,8 +2,8 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.JointState;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
@@ -20,7 +20,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and those who wait for them in this process. */
-final class RedisState implements JointState {
+final class RedisState implements LimiterState {
 
     private final LimiterSettings settings;
     private final RedisCalls calls;
@@ -30,6 +30,7 @@ final class RedisState implements JointState {
     private final Shortcuts shortcuts;
     private final CarriedKeys carried = new CarriedKeys();
     private final UnderWay frees = new UnderWay();
+    private final Decision spent;
     private volatile Consumer<RateLimitPolicy> ruledAnew = policy -> {};
 
     RedisState(
@@ -42,6 +43,7 @@ final class RedisState implements JointState {
         this.calls = calls;
         this.unavailability = unavailability;
         this.signals = signals;
+        this.spent = Decision.spent(settings.policy());
         this.lines = new RedisLines(settings);
         this.shortcuts = new Shortcuts(settings, calls, this, options);
         // Before anything is heard: what is read because of that must be told to the others.
@@ -72,9 +74,14 @@ final class RedisState implements JointState {
 
     /** Only Redis knows, unless permits were leased. */
     @Override
-    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
+    public @Nullable Decision decideNow(
+            String key, @Nullable RateLimitPolicy override, long permits, RequestMode mode) {
         RateLimitPolicy policy = named(override);
-        return shortcuts.leases() && mayTakeShortcut(key) && shortcuts.spendNow(key, policy, permits);
+        boolean isSpent = mode != RequestMode.DEBIT
+                && shortcuts.leases()
+                && mayTakeShortcut(key)
+                && shortcuts.spendNow(key, policy, permits);
+        return isSpent ? spent : null;
     }
 
     private boolean mayTakeShortcut(String key) {
@@ -157,7 +164,7 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<List<Decision>> evaluateTogether(List<Take> takes) {
+    public Mono<List<Decision>> evaluateTogether(List<KeyRequest> takes) {
         Mono<List<Decision>> asked = Mono.defer(
                         () -> JointCall.of(takes).map(JointCall::send).orElse(Mono.empty()))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> degradedTogether(takes))
@@ -166,7 +173,7 @@ final class RedisState implements JointState {
     }
 
     /** The call may have run, so nothing is asked again. */
-    private static Mono<List<Decision>> degradedTogether(List<Take> takes) {
+    private static Mono<List<Decision>> degradedTogether(List<KeyRequest> takes) {
         return Flux.fromIterable(takes)
                 .concatMap(take -> {
                     RedisState state = (RedisState) take.state();
@@ -304,15 +311,11 @@ final class RedisState implements JointState {
     }
 
     @Override
-    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         RateLimitPolicy policy = named(override);
-        return pausing(key, policy, Ask.pause(micros(duration)), share -> share.pause(key, duration));
-    }
-
-    @Override
-    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
-        RateLimitPolicy policy = named(override);
-        return pausing(key, policy, Ask.pauseAtLeast(micros(duration)), share -> share.pauseAtLeast(key, duration));
+        return extendOnly
+                ? pausing(key, policy, Ask.pauseAtLeast(micros(duration)), share -> share.pauseAtLeast(key, duration))
+                : pausing(key, policy, Ask.pause(micros(duration)), share -> share.pause(key, duration));
     }
 
     /** Rounded up. */
@@ -355,8 +358,8 @@ final class RedisState implements JointState {
     }
 
     private void moved(String key, RateLimitPolicy to) {
-        lines.asking().replan(key, new AskingDesk(this, key, to));
-        lines.booked().replan(key, new SlotDesk(this, key, to));
+        lines.asking().ifWaiting(key, queue -> queue.reschedule(new AskingDesk(this, key, to)));
+        lines.booked().ifWaiting(key, queue -> queue.replan(new SlotDesk(this, key, to)));
         signals.publish(Signals.Kind.RESET, key);
     }
 
@@ -375,11 +378,6 @@ final class RedisState implements JointState {
         if (!ruling.equals(settings.policy())) {
             listener.accept(ruling);
         }
-    }
-
-    @Override
-    public boolean isShared() {
-        return true;
     }
 
     private void ruledAnew(PolicyEpochs.Rule rule) {

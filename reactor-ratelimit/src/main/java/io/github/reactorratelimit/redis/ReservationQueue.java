@@ -400,7 +400,6 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
 
     @Override
     protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
-        long retryAfter = grantedAt == Algorithm.UNKNOWN ? grantedAt : grantedAt - now;
-        answer(waiter, key.deny(waiter.permits(), retryAfter));
+        answer(waiter, key.deny(now, waiter.permits(), grantedAt));
     }
 }

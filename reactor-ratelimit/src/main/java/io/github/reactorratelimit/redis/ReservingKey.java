@@ -1,12 +1,12 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.queue.RemoteKey;
+import io.github.reactorratelimit.queue.QueuedKey;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /** A key whose permits can be debited for a time ahead. */
-interface ReservingKey extends RemoteKey {
+interface ReservingKey extends QueuedKey {
 
     /**
      * The answer to a reservation: a slot, or a decision if there is none.

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.queue.QueuedKey;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
@@ -206,8 +207,8 @@ final class SlotDesk implements ReservingKey {
     }
 
     @Override
-    public Decision deny(long permits, long retryAfterNanos) {
-        return state.calls().denyUnasked(policy, permits, retryAfterNanos);
+    public Decision deny(long now, long permits, long grantedAt) {
+        return state.calls().denyUnasked(policy, permits, QueuedKey.retryAfter(now, grantedAt));
     }
 
     /** Known by its base, its time less the shift, so that a pause moves it. */

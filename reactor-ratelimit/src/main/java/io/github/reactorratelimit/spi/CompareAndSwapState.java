@@ -8,51 +8,45 @@ import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Tick;
-import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
-import io.github.reactorratelimit.queue.RetryingQueues;
-import io.github.reactorratelimit.spi.Command.Result;
-import io.github.reactorratelimit.spi.Command.Step;
+import io.github.reactorratelimit.queue.RetryingQueue;
+import io.github.reactorratelimit.spi.EngineCalls.Result;
+import io.github.reactorratelimit.spi.EngineCalls.Step;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The keys of one limiter on a {@link CompareAndSwapEngine}, and those who wait for them in this process. */
+/** The keys of one limiter on a {@link CompareAndSwapEngine}, and the requests that wait for them in this process. */
 final class CompareAndSwapState implements LimiterState {
-
-    private static final long LONGEST_PAUSE_MICROS = Long.MAX_VALUE / 4;
 
     /** A retry-after takes at most this many of the requests ahead into account. */
     private static final int MOST_PLACED = 1_000;
 
     private final LimiterSettings settings;
-    private final KeyCalls calls;
-    private final RetryingQueues queues;
+    private final EngineCalls calls;
+    private final DecisionQueues<RetryingKey, RetryingQueue> queues;
     private final HeldLeases leases;
 
-    /** Permits for which requests of this process wait. */
-    private final Map<String, Long> waiting = new ConcurrentHashMap<>();
-
-    /** The limiter's own policy; made with the first time that the engine tells, which is when initial tokens begin to refill. */
+    /** The limiter's policy; made with the first time that the engine tells, which is when initial tokens begin to refill. */
     private volatile @Nullable Algorithm<?> main;
 
     CompareAndSwapState(LimiterSettings settings, CompareAndSwapEngine engine, Duration deadline) {
         this.settings = settings;
         make(settings.policy(), 0);
-        this.calls = new KeyCalls(settings, engine, deadline, this::steps);
-        this.queues = new RetryingQueues(settings);
-        this.leases = new HeldLeases(calls, settings.recorder());
+        this.calls = new EngineCalls(settings, engine, deadline, this::steps);
+        this.queues = RetryingQueue.queues(settings);
+        this.leases = new HeldLeases(calls, settings);
     }
 
     private Algorithm<?> steps(RateLimitPolicy policy, long now) {
@@ -79,21 +73,27 @@ final class CompareAndSwapState implements LimiterState {
     }
 
     private KeyValue<?> under(RateLimitPolicy policy, KeyValue<?> seen) {
-        Algorithm<?> steps = steps(policy, seen.now());
-        return seen.steps().policy().equals(steps.policy()) ? seen : seen.under(steps);
-    }
-
-    /** Only the engine knows. */
-    @Override
-    public boolean tryAcquireNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        return false;
+        return seen.under(steps(policy, seen.now()));
     }
 
     @Override
     public Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits) {
         RateLimitPolicy policy = inEffect(override);
-        return unlessClosed(
-                () -> queues.hasWaiters(key) ? denyBehindWaiters(key, policy, permits) : take(key, policy, permits));
+        return unlessClosed(() -> {
+            long ahead = waitingPermits(key);
+            return ahead > 0 ? look(key, policy, permits, ahead) : take(key, policy, permits);
+        });
+    }
+
+    @Override
+    public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
+        return unlessClosed(() -> look(key, inEffect(override), permits, waitingPermits(key)));
+    }
+
+    /** Permits for which requests of this process wait; at least 1 if there is any. */
+    private long waitingPermits(String key) {
+        RetryingQueue queue = queues.queue(key);
+        return queue == null ? 0 : Math.max(1, queue.waitingPermits());
     }
 
     private Mono<Decision> take(String key, RateLimitPolicy policy, long permits) {
@@ -103,34 +103,46 @@ final class CompareAndSwapState implements LimiterState {
     private <S> Result<Decision> take(
             KeyValue<S> mine, KeyValue<?> seen, String key, RateLimitPolicy policy, long permits) {
         if (mine.isPaused() || mine.steps().waitTicks(mine.state(), mine.now(), permits) != 0) {
-            return new Result<>(seen, deny(mine, policy, permits, mine.projection()));
+            return new Result<>(seen, look(mine, policy, permits, 0));
         }
         KeyValue<S> next = mine.with(mine.steps().debit(mine.state(), mine.now(), permits));
         Debit debit = new Debit(this, key, policy, permits, mine.now());
         Reading left = next.steps().read(next.state(), next.now(), 0);
         Decision allowed = Decision.allow(named(policy, left), quota(policy, left, left.remaining()), debit);
-        return policy instanceof ConcurrencyLimit limit
-                ? new Result<>(next, allowed, () -> leases.hold(debit, limit.lease()))
-                : new Result<>(next, allowed);
+        return new Result<>(next, allowed, () -> leases.hold(debit));
     }
 
     private void refundUnused(Decision unused) {
-        unused.debit().filter(Debit::claim).ifPresent(this::refundNow);
+        unused.debit().filter(Debit::claim).ifPresent(this::refundInBackground);
     }
 
-    private void refundNow(Debit debit) {
+    private void refundInBackground(Debit debit) {
         refund(debit).subscribe();
     }
 
-    /** Denied behind what {@code ahead} holds, and behind a pause. */
-    private static <S> Decision deny(KeyValue<S> mine, RateLimitPolicy policy, long permits, Projection<S> ahead) {
+    /** What the key answers behind the waiters of this process, without taking anything. */
+    private Mono<Decision> look(String key, RateLimitPolicy policy, long permits, long ahead) {
+        return calls.command(
+                key, seen -> new Result<>(seen, look(under(policy, seen), policy, permits, ahead)), done -> {});
+    }
+
+    private static <S> Decision look(KeyValue<S> mine, RateLimitPolicy policy, long permits, long waiting) {
         Reading reading = mine.steps().read(mine.state(), mine.now(), permits);
+        if (reading.allowed() && !mine.isPaused() && waiting == 0) {
+            return Decision.wouldAllow(named(policy, reading), permits, quota(policy, reading, reading.remaining()));
+        }
+        Projection<S> ahead = Projection.of(mine.steps(), mine.state(), mine.now());
+        long left = waiting;
+        for (int placed = 0; left > 0 && placed < MOST_PLACED; placed++) {
+            long next = Math.min(left, policy.capacity());
+            ahead = ahead.place(mine.pausedUntil(), next);
+            left -= next;
+        }
         boolean isLeased = policy.needsRelease() && !mine.isPaused();
         long grantedAt = isLeased ? Algorithm.UNKNOWN : ahead.preview(mine.pausedUntil(), permits);
-        long wait = grantedAt == Algorithm.UNKNOWN ? grantedAt : Math.max(1, grantedAt - mine.now());
-        long remaining = reading.allowed() ? 0 : reading.remaining();
-        return Decision.deny(
-                named(policy, reading), permits, quota(policy, reading, remaining), Tick.MICROSECOND.toNanos(wait));
+        long remaining = reading.allowed() || waiting > 0 ? 0 : reading.remaining();
+        long retryAfter = Tick.MICROSECOND.toNanos(QueuedKey.retryAfter(mine.now(), grantedAt));
+        return Decision.deny(named(policy, reading), permits, quota(policy, reading, remaining), retryAfter);
     }
 
     /** The part of the policy that binds. */
@@ -146,62 +158,16 @@ final class CompareAndSwapState implements LimiterState {
     }
 
     @Override
-    public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
-        RateLimitPolicy policy = inEffect(override);
-        return unlessClosed(() -> queues.hasWaiters(key)
-                ? denyBehindWaiters(key, policy, permits)
-                : calls.command(
-                        key, seen -> new Result<>(seen, look(under(policy, seen), policy, permits)), done -> {}));
-    }
-
-    private static <S> Decision look(KeyValue<S> mine, RateLimitPolicy policy, long permits) {
-        Reading reading = mine.steps().read(mine.state(), mine.now(), permits);
-        return reading.allowed() && !mine.isPaused()
-                ? Decision.wouldAllow(named(policy, reading), permits, quota(policy, reading, reading.remaining()))
-                : deny(mine, policy, permits, mine.projection());
-    }
-
-    private Mono<Decision> denyBehindWaiters(String key, RateLimitPolicy policy, long permits) {
-        return calls.command(
-                key,
-                seen -> new Result<>(seen, denyBehindWaiters(under(policy, seen), key, policy, permits)),
-                done -> {});
-    }
-
-    private <S> Decision denyBehindWaiters(KeyValue<S> mine, String key, RateLimitPolicy policy, long permits) {
-        Projection<S> ahead = mine.projection();
-        long left = waiting.getOrDefault(key, 0L);
-        for (int placed = 0; left > 0 && placed < MOST_PLACED; placed++) {
-            long next = Math.min(left, policy.capacity());
-            ahead = ahead.place(mine.pausedUntil(), next);
-            left -= next;
-        }
-        Decision denied = deny(mine, policy, permits, ahead);
-        Decision.Quota nothingAtOnce = new Decision.Quota(
-                denied.limit(), 0, denied.resetAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN));
-        long retryAfter = denied.retryAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN);
-        return Decision.deny(denied.policy(), permits, nothingAtOnce, retryAfter);
-    }
-
-    @Override
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
-        RateLimitPolicy policy = inEffect(override);
-        return Mono.defer(() -> {
-            waiting.merge(key, permits, Long::sum);
-            Runnable left = () -> waiting.computeIfPresent(key, (name, sum) -> sum == permits ? null : sum - permits);
-            return queues.await(key, new StoredKey(key, policy), permits, maxWaitNanos)
-                    .doOnTerminate(left)
-                    .doOnCancel(left);
-        });
+        return queues.await(key, new StoredKey(key, inEffect(override)), permits, maxWaitNanos);
     }
 
     @Override
     public Mono<Void> reset(String key, @Nullable RateLimitPolicy override) {
-        RateLimitPolicy policy = inEffect(override);
-        return changing(
-                key,
-                seen -> new Result<>(
-                        KeyValue.fresh(steps(policy, seen.now()), seen.now()), true, () -> leases.forget(key)));
+        return changing(key, seen -> {
+            KeyValue<?> fresh = KeyValue.fresh(steps(inEffect(override), seen.now()), seen.now());
+            return new Result<>(fresh, true, () -> leases.forget(key));
+        });
     }
 
     /** A refund under a policy that was replaced is lost: what was spent then has been carried over. */
@@ -212,18 +178,16 @@ final class CompareAndSwapState implements LimiterState {
                 .onErrorReturn(false)
                 .doOnNext(isBack -> {
                     settings.recorder().counted(isBack ? Event.REFUNDED : Event.REFUND_LOST, debit.permits());
-                    queues.askAgain(debit.key());
+                    queues.ifWaiting(debit.key(), RetryingQueue::retryNow);
                 })
                 .then();
     }
 
     private static <S> Result<Boolean> giveBack(KeyValue<S> seen, Debit debit) {
-        boolean isSame = seen.steps().policy().equals(debit.policy());
-        return new Result<>(
-                isSame
-                        ? seen.with(seen.steps().refund(seen.state(), seen.now(), debit.atTick(), debit.permits()))
-                        : seen,
-                isSame);
+        return seen.steps().policy().equals(debit.policy())
+                ? new Result<>(
+                        seen.with(seen.steps().refund(seen.state(), seen.now(), debit.atTick(), debit.permits())), true)
+                : new Result<>(seen, false);
     }
 
     @Override
@@ -239,51 +203,35 @@ final class CompareAndSwapState implements LimiterState {
     }
 
     @Override
-    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration) {
+    public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         long micros = micros(duration);
-        return changing(
-                key,
-                seen -> new Result<>(seen.withPause(micros == 0 ? KeyValue.NOT_PAUSED : seen.now() + micros), true));
-    }
-
-    @Override
-    public Mono<Void> pauseAtLeast(String key, @Nullable RateLimitPolicy override, Duration duration) {
-        long micros = micros(duration);
-        return changing(
-                key,
-                seen -> new Result<>(
-                        micros == 0 ? seen : seen.withPause(Math.max(seen.pausedUntil(), seen.now() + micros)), true));
+        return changing(key, seen -> {
+            long until = micros == 0 ? KeyValue.NOT_PAUSED : seen.now() + micros;
+            return new Result<>(seen.withPause(extendOnly ? Math.max(seen.pausedUntil(), until) : until), true);
+        });
     }
 
     /** Rounded up. */
     private static long micros(Duration pause) {
-        boolean fits = pause.compareTo(Duration.of(LONGEST_PAUSE_MICROS, ChronoUnit.MICROS)) < 0;
-        return fits
-                ? TimeUnit.SECONDS.toMicros(pause.getSeconds()) + (pause.getNano() + 999) / 1_000
-                : LONGEST_PAUSE_MICROS;
+        return TimeUnit.NANOSECONDS.toMicros(Saturated.plus(Saturated.nanos(pause), 999));
     }
 
     @Override
     public Mono<Void> migrate(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to) {
         RateLimitPolicy next = inEffect(to);
         return changing(key, seen -> new Result<>(under(next, seen), true))
-                .doOnSuccess(done -> queues.replan(key, new StoredKey(key, next)));
+                .doOnSuccess(done -> queues.ifWaiting(key, queue -> queue.reschedule(new StoredKey(key, next))));
     }
 
     private Mono<Void> changing(String key, Step<Boolean> step) {
         return unlessClosed(() -> calls.command(key, step, done -> {}))
-                .doOnNext(done -> queues.askAgain(key))
+                .doOnNext(done -> queues.ifWaiting(key, RetryingQueue::retryNow))
                 .then();
     }
 
     private <T> Mono<T> unlessClosed(Supplier<Mono<T>> answer) {
         return Mono.defer(() ->
                 queues.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get());
-    }
-
-    @Override
-    public boolean isShared() {
-        return true;
     }
 
     @Override
@@ -296,12 +244,12 @@ final class CompareAndSwapState implements LimiterState {
         return queues.isClosed();
     }
 
-    /** One key under one policy, as its queue sees it: the head asks, and asks again. */
+    /** One key under one policy, as its queue sees it. */
     private final class StoredKey implements RetryingKey {
 
         private final String key;
         private final RateLimitPolicy policy;
-        private volatile long pausedUntil = Pauses.NOT_PAUSED;
+        private volatile long pausedUntil = Long.MIN_VALUE;
 
         StoredKey(String key, RateLimitPolicy policy) {
             this.key = key;
@@ -310,7 +258,7 @@ final class CompareAndSwapState implements LimiterState {
 
         @Override
         public long now() {
-            return settings.scheduler().now(TimeUnit.NANOSECONDS);
+            return calls.now();
         }
 
         @Override
@@ -324,26 +272,24 @@ final class CompareAndSwapState implements LimiterState {
         }
 
         @Override
-        public Mono<Decision> ask(long permits) {
-            return calls.command(
-                    key,
-                    seen -> {
-                        long pause = Tick.MICROSECOND.toNanos(seen.isPaused() ? seen.pausedUntil() - seen.now() : 0);
-                        pausedUntil = pause == 0 ? Pauses.NOT_PAUSED : now() + pause;
-                        return take(under(policy, seen), seen, key, policy, permits);
-                    },
-                    CompareAndSwapState.this::refundUnused);
+        public Mono<Decision> request(long permits) {
+            Step<Decision> step = seen -> {
+                long pauseMicros = seen.isPaused() ? seen.pausedUntil() - seen.now() : 0;
+                pausedUntil = Saturated.plus(now(), Tick.MICROSECOND.toNanos(pauseMicros));
+                return take(under(policy, seen), seen, key, policy, permits);
+            };
+            return calls.command(key, step, CompareAndSwapState.this::refundUnused);
         }
 
         @Override
         public void refund(Debit debit) {
-            refundNow(debit);
+            refundInBackground(debit);
         }
 
         @Override
-        public Decision deny(long permits, long retryAfterNanos) {
+        public Decision deny(long now, long permits, long grantedAt) {
             Decision.Quota nothing = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-            return Decision.deny(policy, permits, nothing, retryAfterNanos);
+            return Decision.deny(policy, permits, nothing, QueuedKey.retryAfter(now, grantedAt));
         }
     }
 }

@@ -1,7 +1,8 @@
 package io.github.reactorratelimit.spi;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
-import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,8 +21,8 @@ final class HeldLeases {
 
     private static final int RENEWALS_PER_LEASE = 3;
 
-    private final KeyCalls calls;
-    private final RateLimitRecorder recorder;
+    private final EngineCalls calls;
+    private final LimiterSettings settings;
     private final Map<Debit, Held> held = new ConcurrentHashMap<>();
     private final AtomicBoolean scheduled = new AtomicBoolean();
 
@@ -37,14 +38,17 @@ final class HeldLeases {
         }
     }
 
-    HeldLeases(KeyCalls calls, RateLimitRecorder recorder) {
+    HeldLeases(EngineCalls calls, LimiterSettings settings) {
         this.calls = calls;
-        this.recorder = recorder;
+        this.settings = settings;
     }
 
-    void hold(Debit debit, Duration lease) {
-        held.put(debit, new Held(debit.atTick()));
-        schedule(lease);
+    /** Holds a debit if it is a lease. */
+    void hold(Debit debit) {
+        if (debit.policy() instanceof ConcurrencyLimit limit) {
+            held.put(debit, new Held(debit.atTick()));
+            schedule(limit.lease());
+        }
     }
 
     /** Holds none of the key's leases any more, because they were reset. */
@@ -53,10 +57,10 @@ final class HeldLeases {
     }
 
     /** The step that ends a lease. */
-    Command.Step<Boolean> release(Debit debit) {
+    EngineCalls.Step<Boolean> release(Debit debit) {
         Held lease = held.remove(debit);
         Held known = lease == null ? new Held(debit.atTick()) : lease;
-        return seen -> new Command.Result<>(without(seen, debit, known), true);
+        return seen -> new EngineCalls.Result<>(without(seen, debit, known), true);
     }
 
     private static <S> KeyValue<S> without(KeyValue<S> seen, Debit debit, Held lease) {
@@ -70,7 +74,7 @@ final class HeldLeases {
         if (!held.isEmpty() && scheduled.compareAndSet(false, true)) {
             long delayNanos = lease.toNanos() / RENEWALS_PER_LEASE;
             try {
-                calls.scheduler().schedule(() -> renewAll(lease), delayNanos, TimeUnit.NANOSECONDS);
+                settings.scheduler().schedule(() -> renewAll(lease), delayNanos, TimeUnit.NANOSECONDS);
             } catch (RejectedExecutionException disposed) {
                 held.clear();
             }
@@ -88,7 +92,7 @@ final class HeldLeases {
     }
 
     /** An entry that is not there any more expired before it was renewed: the lease may be one too many now. */
-    private <S> Command.Result<Boolean> renew(KeyValue<S> seen, String key) {
+    private <S> EngineCalls.Result<Boolean> renew(KeyValue<S> seen, String key) {
         List<Held> moved = new ArrayList<>();
         long now = seen.now();
         long lost = 0;
@@ -106,10 +110,10 @@ final class HeldLeases {
             }
         }
         long tooLate = lost;
-        return new Command.Result<>(seen.with(state), true, () -> {
+        return new EngineCalls.Result<>(seen.with(state), true, () -> {
             moved.forEach(lease -> lease.at = now);
             if (tooLate > 0) {
-                recorder.counted(Event.LEASE_LOST, tooLate);
+                settings.recorder().counted(Event.LEASE_LOST, tooLate);
             }
         });
     }

@@ -1,12 +1,20 @@
 package io.github.reactorratelimit.spi;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
-import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.PolicyText;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * What the engine holds of one key. Immutable. Times are microseconds of the members' clock.
+ *
+ * <p>Its bytes are a format version, the time, the end of the pause, the policy as text behind its length, and the state as longs. Big
+ * endian.
  *
  * @param steps the steps of the policy under which the state was made
  * @param state the state of the policy
@@ -17,6 +25,8 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
 
     static final long NOT_PAUSED = Long.MIN_VALUE;
 
+    private static final byte VERSION = 1;
+
     /** A time further ahead comes from a clock that was set back. */
     private static final long MAX_SKEW_MICROS = TimeUnit.SECONDS.toMicros(10);
 
@@ -25,6 +35,43 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
 
     static <S> KeyValue<S> fresh(Algorithm<S> steps, long now) {
         return new KeyValue<>(steps, steps.fresh(), NOT_PAUSED, now);
+    }
+
+    byte[] encode() {
+        byte[] policy = PolicyText.format(steps.policy()).getBytes(UTF_8);
+        long[] longs = steps.toLongs(state);
+        ByteBuffer bytes = ByteBuffer.allocate(
+                Byte.BYTES + 2 * Long.BYTES + Short.BYTES + policy.length + longs.length * Long.BYTES);
+        bytes.put(VERSION).putLong(now).putLong(pausedUntil);
+        bytes.putShort((short) policy.length).put(policy).asLongBuffer().put(longs);
+        return bytes.array();
+    }
+
+    /** @throws StoreUnavailableException if it is not what {@link #encode} makes, or what another version of it makes */
+    static KeyValue<?> decode(byte[] stored, Function<RateLimitPolicy, Algorithm<?>> algorithms) {
+        try {
+            ByteBuffer bytes = ByteBuffer.wrap(stored);
+            byte version = bytes.get();
+            if (version != VERSION) {
+                throw new StoreUnavailableException(
+                        "a key's value has format version " + version + ", this library reads " + VERSION, null);
+            }
+            long now = bytes.getLong();
+            long pausedUntil = bytes.getLong();
+            byte[] policy = new byte[bytes.getShort()];
+            bytes.get(policy);
+            long[] state = new long[bytes.remaining() / Long.BYTES];
+            bytes.asLongBuffer().get(state);
+            return of(algorithms.apply(PolicyText.parse(new String(policy, UTF_8))), state, pausedUntil, now);
+        } catch (StoreUnavailableException known) {
+            throw known;
+        } catch (RuntimeException corrupt) {
+            throw new StoreUnavailableException("a key's value cannot be read", corrupt);
+        }
+    }
+
+    private static <S> KeyValue<S> of(Algorithm<S> steps, long[] state, long pausedUntil, long now) {
+        return new KeyValue<>(steps, steps.ofLongs(state), pausedUntil, now);
     }
 
     /** The value as a member finds it whose clock shows {@code time}. Usage from beyond the skew counts from then. */
@@ -37,7 +84,11 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
     }
 
     /** The value under another policy: usage so far is kept, capped at that policy's capacity. */
-    <T> KeyValue<T> under(Algorithm<T> other) {
+    KeyValue<?> under(Algorithm<?> other) {
+        return steps.policy().equals(other.policy()) ? this : carried(other);
+    }
+
+    private <T> KeyValue<T> carried(Algorithm<T> other) {
         T owing = other.owing(other.fresh(), now, steps.spent(state, now));
         return new KeyValue<>(other, owing, pausedUntil, now);
     }
@@ -52,11 +103,6 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
 
     boolean isPaused() {
         return pausedUntil > now;
-    }
-
-    /** What lies ahead of the key: requests are placed one behind the other. */
-    Projection<S> projection() {
-        return Projection.of(steps, state, now);
     }
 
     /** Whether the engine needs not keep it. */

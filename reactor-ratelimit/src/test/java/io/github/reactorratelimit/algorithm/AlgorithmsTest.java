@@ -136,7 +136,7 @@ class AlgorithmsTest {
     void leakyBucketWaitAskedForAnEarlierTimeEndsWhenTheSlotDoes() {
         LeakyBucket policy = LeakyBucket.perSecond(10).withQueue(5);
         Key<?> key = key(policy, LOCAL);
-        Key<?> packed = new Key<>(Algorithms.asLong(policy, LOCAL).orElseThrow().boxed());
+        Key<?> packed = new Key<>(Algorithms.asLong(policy, LOCAL).orElseThrow());
         for (Key<?> each : List.of(key, packed)) {
             assertThat(each.ask(0, 5)).isZero();
             assertThat(each.ask(SECOND / 2, 4)).isZero();

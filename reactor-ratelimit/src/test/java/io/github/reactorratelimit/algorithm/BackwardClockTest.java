@@ -35,12 +35,15 @@ class BackwardClockTest {
             Scenario scenario = kind.scenario(random);
             check(scenario, Algorithms.of(scenario.policy(), scenario.clock()), random);
             SplittableRandom again = random.split();
-            Algorithms.asLong(scenario.policy(), scenario.clock())
-                    .ifPresent(packed -> check(scenario, packed.boxed(), again));
+            refillsNothing(
+                    scenario, Algorithms.of(scenario.policy(), scenario.clock()).compact(), again);
         }
     }
 
-    private static <S> void check(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random) {
+    /** A state and a time before it. */
+    private record Jump<S>(S state, long to, long most, String text) {}
+
+    private static <S> Jump<S> refillsNothing(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random) {
         long now = scenario.startTick();
         S state = algorithm.fresh();
         for (int i = 0; i < 20; i++) {
@@ -55,9 +58,15 @@ class BackwardClockTest {
         long earlier = now - back;
         String jump = scenario + " back by " + back;
         assertThat(algorithm.remaining(state, earlier)).as(jump).isBetween(0L, most);
+        return new Jump<>(state, earlier, most, jump);
+    }
 
-        S rebased = algorithm.rebase(state, earlier);
-        assertThat(algorithm.remaining(rebased, earlier)).as(jump).isBetween(0L, most);
+    private static <S> void check(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random) {
+        Jump<S> back = refillsNothing(scenario, algorithm, random);
+        long earlier = back.to;
+        String jump = back.text;
+        S rebased = BackwardClock.rebase(algorithm, back.state, earlier);
+        assertThat(algorithm.remaining(rebased, earlier)).as(jump).isBetween(0L, back.most);
         assertThat(algorithm.resetTicks(rebased, earlier))
                 .as(jump)
                 .isLessThanOrEqualTo(longestLockOut(scenario.policy(), scenario.clock()));
@@ -109,7 +118,7 @@ class BackwardClockTest {
                 (DeficitAlgorithm) Algorithms.of(TokenBucket.perSecond(10), new Clock(Tick.MICROSECOND, 0, 0));
         Deficit debited = bucket.debit(bucket.fresh(), 10_000_000_000L, 3);
         Deficit givenBack = bucket.refund(debited, 10_000_000_000L, 10_000_000_000L, 3);
-        Deficit rebased = bucket.rebase(givenBack, 0);
+        Deficit rebased = BackwardClock.rebase(bucket, givenBack, 0);
         assertThat(bucket.resetTicks(rebased, 0)).isEqualTo(1_000_000);
         assertThat(bucket.remaining(rebased, 1_000_000)).isEqualTo(10);
     }
@@ -155,7 +164,7 @@ class BackwardClockTest {
     void logFarAheadCountsFromNow() {
         LogAlgorithm log = new LogAlgorithm(SlidingWindowLog.of(5, Duration.ofNanos(100)), 100);
         PermitLog state = log.debit(log.debit(log.fresh(), 1_000, 1), 1_050, 2);
-        PermitLog rebased = log.rebase(state, 500);
+        PermitLog rebased = BackwardClock.rebase(log, state, 500);
         assertThat(log.remaining(rebased, 500)).isEqualTo(2);
         assertThat(log.resetTicks(rebased, 500)).isEqualTo(100);
     }
@@ -170,11 +179,11 @@ class BackwardClockTest {
 
     private static <S> long remainingAfterJump(Algorithm<S> algorithm, long from, long to) {
         S state = algorithm.debit(algorithm.fresh(), from, 3);
-        return algorithm.remaining(algorithm.rebase(state, to), to);
+        return algorithm.remaining(BackwardClock.rebase(algorithm, state, to), to);
     }
 
     private static <S> long resetAfterJump(Algorithm<S> algorithm, long from, long to) {
         S state = algorithm.debit(algorithm.fresh(), from, 3);
-        return algorithm.resetTicks(algorithm.rebase(state, to), to);
+        return algorithm.resetTicks(BackwardClock.rebase(algorithm, state, to), to);
     }
 }

@@ -75,8 +75,8 @@ class ExtremeTimesTest {
         for (long offset : new long[] {0, 1_758_000_000_123_456_789L, -1_758_000_000_123_456_789L}) {
             Clock clock = new Clock(Tick.NANOSECOND, offset, 0);
             TIMES.forEach(from -> TIMES.forEach(to -> check(Algorithms.of(policy, clock), from, to)));
-            Algorithms.asLong(policy, clock)
-                    .ifPresent(packed -> TIMES.forEach(from -> TIMES.forEach(to -> check(packed.boxed(), from, to))));
+            TIMES.forEach(from ->
+                    TIMES.forEach(to -> check(Algorithms.of(policy, clock).compact(), from, to)));
         }
     }
 
@@ -91,7 +91,7 @@ class ExtremeTimesTest {
             inRange(algorithm, state, from);
         }
         inRange(algorithm, state, to);
-        S rebased = algorithm.rebase(state, to);
+        S rebased = BackwardClock.rebase(algorithm, state, to);
         inRange(algorithm, rebased, to);
         inRange(algorithm, algorithm.refund(state, to, from, capacity), to);
         inRange(algorithm, algorithm.refund(rebased, to, from, 1), to);

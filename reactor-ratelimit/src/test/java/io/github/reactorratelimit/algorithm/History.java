@@ -23,7 +23,7 @@ final class History<S> {
 
     private final Scenario scenario;
     private final Algorithm<S> algorithm;
-    private final Algorithm<Long> packed;
+    private final Algorithm<Object> packed;
     private final ReferenceModel model;
     private final SplittableRandom random;
     private final Tally tally;
@@ -33,7 +33,7 @@ final class History<S> {
     private final List<Grant> debits = new ArrayList<>();
 
     private S state;
-    private long packedState;
+    private Object packedState;
     private long now;
     private long promised = NONE;
     private long promisedPermits;
@@ -43,15 +43,20 @@ final class History<S> {
     private History(Scenario scenario, Algorithm<S> algorithm, SplittableRandom random, Tally tally) {
         this.scenario = scenario;
         this.algorithm = algorithm;
-        this.packed = Algorithms.asLong(scenario.policy(), scenario.clock())
-                .map(LongAlgorithm::boxed)
-                .orElse(null);
+        this.packed = packed(algorithm);
         this.model = scenario.model().get();
         this.random = random;
         this.tally = tally;
         this.state = algorithm.fresh();
-        this.packedState = packed == null ? 0 : packed.fresh();
+        this.packedState = packed == null ? null : packed.fresh();
         this.now = scenario.startTick();
+    }
+
+    /** The algorithm over smaller states; null if there is none. It is given only states that it made. */
+    @SuppressWarnings("unchecked")
+    private static Algorithm<Object> packed(Algorithm<?> algorithm) {
+        Algorithm<?> compact = algorithm.compact();
+        return compact == algorithm ? null : (Algorithm<Object>) compact;
     }
 
     /** What was counted over many histories. */
@@ -157,7 +162,7 @@ final class History<S> {
 
     private void debit(long permits) {
         state = algorithm.debit(state, now, permits);
-        packedState = packed == null ? 0 : packed.debit(packedState, now, permits);
+        packedState = packed == null ? null : packed.debit(packedState, now, permits);
         long first = scenario.policy().settles() ? 1 + random.nextLong(permits) : permits;
         grant(first);
         if (first < permits) {
@@ -218,7 +223,7 @@ final class History<S> {
         debits.remove(index);
         S before = state;
         state = algorithm.refund(state, now, grant.at(), grant.permits());
-        packedState = packed == null ? 0 : packed.refund(packedState, now, grant.at(), grant.permits());
+        packedState = packed == null ? null : packed.refund(packedState, now, grant.at(), grant.permits());
         model.refund(now, grant.at(), grant.permits());
         compare();
         if (debitsMoveTheGrid() && state.equals(before)) {
@@ -281,7 +286,7 @@ final class History<S> {
             same("packed remaining", packed.remaining(packedState, now), remaining);
             same("packed reset", packed.resetTicks(packedState, now), reset);
         }
-        same("rebase of a clock that went on", algorithm.rebase(state, now) == state ? 0 : 1, 0);
+        same("rebase of a clock that went on", BackwardClock.rebase(algorithm, state, now) == state ? 0 : 1, 0);
     }
 
     /** A line whose next slot lies within this tick lets anything pass, and is not yet empty. */

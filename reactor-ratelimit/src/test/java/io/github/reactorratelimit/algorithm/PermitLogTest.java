@@ -82,4 +82,18 @@ class PermitLogTest {
         assertThat(less.minus(20, 9)).as("never more than there is").isSameAs(PermitLog.EMPTY);
         assertThat(less.minus(15, 1)).isSameAs(less);
     }
+
+    @Test
+    void logsThatFollowTheSameOneDoNotMix() {
+        PermitLog common = PermitLog.EMPTY.plus(10, 1, Long.MIN_VALUE);
+        PermitLog one = common.plus(20, 2, Long.MIN_VALUE);
+        PermitLog other = common.plus(30, 4, Long.MIN_VALUE);
+        PermitLog onAndOn = one.plus(40, 8, Long.MIN_VALUE);
+        assertThat(common.toLongs()).containsExactly(10, 1);
+        assertThat(one.toLongs()).containsExactly(10, 1, 20, 2);
+        assertThat(other.toLongs()).containsExactly(10, 1, 30, 4);
+        assertThat(onAndOn.toLongs()).containsExactly(10, 1, 20, 2, 40, 8);
+        assertThat(onAndOn.minus(20, 2).toLongs()).containsExactly(10, 1, 40, 8);
+        assertThat(PermitLog.EMPTY.isEmpty()).isTrue();
+    }
 }

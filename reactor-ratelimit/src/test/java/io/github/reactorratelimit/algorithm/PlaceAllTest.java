@@ -36,7 +36,7 @@ class PlaceAllTest {
         Random random = new Random(Seeds.of("PlaceAllTest"));
         int atOnce = 0;
         Algorithms.Clock clock = new Algorithms.Clock(Tick.NANOSECOND, 0, 0);
-        Algorithm<?> packed = Algorithms.asLong(policy, clock).orElseThrow().boxed();
+        Algorithm<?> packed = Algorithms.asLong(policy, clock).orElseThrow();
         for (int i = 0; i < HISTORIES; i++) {
             Algorithm<?> algorithm = i % 2 == 0 ? Algorithms.of(policy, clock) : packed;
             atOnce += compare(algorithm, random) ? 1 : 0;

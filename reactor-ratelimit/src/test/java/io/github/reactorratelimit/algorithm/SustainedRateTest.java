@@ -96,7 +96,7 @@ class SustainedRateTest {
         double measured = ratePerTick(Algorithms.of(policy, clock(tick)));
         assertThat(measured / perTick).as("%s at %s", policy, tick).isBetween(0.999, 1.000_1);
         Algorithms.asLong(policy, clock(tick))
-                .ifPresent(packed -> assertThat(ratePerTick(packed.boxed()))
+                .ifPresent(packed -> assertThat(ratePerTick(packed))
                         .as("%s over longs", policy)
                         .isEqualTo(measured));
     }

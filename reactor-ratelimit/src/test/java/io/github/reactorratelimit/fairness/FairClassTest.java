@@ -25,10 +25,13 @@ class FairClassTest {
             new QueueRuntime("k", Schedulers.immediate(), Schedulers.immediate(), RateLimitRecorder.NOOP));
 
     private FairCall add(String tenant, long permits, long weight) {
+        RequestedPermits requested = new RequestedPermits(RequestedPermits.Form.SPENT, permits);
         FairCall call = new FairCall(
                 line,
+                line.runtime(),
                 new BaseSubscriber<Object>() {},
-                new FairCall.Request(tenant, 0, new Terms(Kind.SPENT, permits), weight, Long.MAX_VALUE));
+                new FairCall.Request(tenant, 0, requested, weight, Long.MAX_VALUE),
+                (given, granted) -> {});
         calls.add(call);
         return call;
     }

@@ -22,7 +22,7 @@ class StripeRaceTest {
 
     private static long counted(Stripe stripe) {
         long[] count = new long[1];
-        stripe.ask(summary -> count[0] = Summary.heaviest(List.of(summary), 8, 0).stream()
+        stripe.submit(summary -> count[0] = Summary.heaviest(List.of(summary), 8, 0).stream()
                 .mapToLong(HotKey::atLeast)
                 .sum());
         return count[0];
@@ -59,7 +59,7 @@ class StripeRaceTest {
                 AtomicIntegerArray added = new AtomicIntegerArray(BATCH);
                 race.run(
                         i -> addFive(stripes.get(i), added, i),
-                        i -> stripes.get(i).ask(summary -> served.incrementAndGet(i)));
+                        i -> stripes.get(i).submit(summary -> served.incrementAndGet(i)));
                 for (int i = 0; i < BATCH; i++) {
                     assertThat(served.get(i)).isEqualTo(1);
                 }

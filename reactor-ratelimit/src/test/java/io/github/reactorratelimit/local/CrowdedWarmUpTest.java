@@ -43,7 +43,7 @@ class CrowdedWarmUpTest {
     }
 
     private static List<List<Grant>> history(Random random) {
-        KeyTable table = KeyTables.of(POLICY, Tables.CLOCK, 1 + random.nextInt(3), 1 << random.nextInt(3));
+        KeyTable table = Tables.of(POLICY, 1 + random.nextInt(3), 1 << random.nextInt(3));
         List<List<Grant>> grants = new ArrayList<>();
         for (int key = 0; key < KEYS; key++) {
             grants.add(new ArrayList<>());
@@ -54,7 +54,7 @@ class CrowdedWarmUpTest {
             int key = random.nextInt(random.nextInt(KEYS) + 1);
             long reading = random.nextInt(4) == 0 ? Math.max(0, now - random.nextInt(30)) : now;
             long permits = 1 + random.nextInt(2);
-            if (table.tryDebit("key" + key, reading, permits) == 0) {
+            if (Tables.tryDebit(table, "key" + key, reading, permits) == 0) {
                 grants.get(key).add(new Grant(reading, now, permits));
             }
         }

@@ -110,8 +110,9 @@ class FrozenClockTest {
         long admitted = 0;
         for (int i = 0; i < times; i++) {
             boolean withReading = (i & 15) == 0;
-            boolean allowed =
-                    withReading ? table.debit(Tables.KEY, now, 1).allowed() : table.tryDebit(Tables.KEY, now, 1) == 0;
+            boolean allowed = withReading
+                    ? table.debit(Tables.KEY, now, 1).allowed()
+                    : Tables.tryDebit(table, Tables.KEY, now, 1) == 0;
             admitted += allowed ? 1 : 0;
         }
         return admitted;

@@ -161,7 +161,7 @@ class KeyFloodTest {
                 if (i % 100_000 == 0) {
                     nanosPerKey = 200 + random.nextInt(1_500);
                 }
-                table.tryDebit("flood" + number + '-' + i, clock.addAndGet(nanosPerKey), 1);
+                Tables.tryDebit(table, "flood" + number + '-' + i, clock.addAndGet(nanosPerKey), 1);
                 if (i % 10 == 0) {
                     watch(random.nextInt(4) > 0 ? random.nextInt(HOT) : random.nextInt(WATCHED));
                     if (table.size() > MAX_KEYS) {
@@ -173,7 +173,7 @@ class KeyFloodTest {
 
         private void watch(int index) {
             long before = clock.get();
-            boolean allowed = table.tryDebit("watched" + number + '-' + index, before, 1) == 0;
+            boolean allowed = Tables.tryDebit(table, "watched" + number + '-' + index, before, 1) == 0;
             asked++;
             if (allowed) {
                 granted++;

@@ -53,7 +53,7 @@ class KeyTableAllocationTest {
     private static long debit(KeyTable table, long from, long permits) {
         long allowed = 0;
         for (int i = 0; i < CALLS; i++) {
-            allowed += table.tryDebit(Tables.KEY, from + i / 2 * STEP_NANOS, permits) == 0 ? 1 : 0;
+            allowed += table.tryTake(Tables.KEY, from + i / 2 * STEP_NANOS, permits) ? 1 : 0;
         }
         return allowed;
     }

@@ -36,7 +36,7 @@ class KeyTableRaceTest {
     private static int debit(KeyTable table, long now, int times) {
         int granted = 0;
         for (int i = 0; i < times; i++) {
-            granted += table.tryDebit(KEY, now, 1) == 0 ? 1 : 0;
+            granted += Tables.tryDebit(table, KEY, now, 1) == 0 ? 1 : 0;
         }
         return granted;
     }
@@ -46,18 +46,18 @@ class KeyTableRaceTest {
     @MethodSource("policies")
     void forgettingAgainstDebitLosesNoDebit(RateLimitPolicy policy) {
         TableRaces races = new TableRaces(policy, 1);
-        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(-1), 1));
+        races.each((lane, rounds) -> Tables.tryDebit(lane.table, KEY, start(-1), 1));
         races.run(
                 (lane, round) -> lane.granted.addAndGet(debit(lane.table, start(round), 1)),
                 (lane, round) -> {
-                    lane.table.tryDebit("other", start(round), 1);
+                    Tables.tryDebit(lane.table, "other", start(round), 1);
                     lane.table.reset("other", () -> start(round));
                 },
                 (lane, round) -> {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
                     lane.table.reset(KEY, () -> start(round));
-                    lane.table.tryDebit(KEY, start(round) + 1, 1);
+                    Tables.tryDebit(lane.table, KEY, start(round) + 1, 1);
                 });
         races.each((lane, rounds) -> assertThat(lane.table.size()).isOne());
     }
@@ -82,7 +82,7 @@ class KeyTableRaceTest {
 
     /** Fills the only place with another key, so that the key starts the round past the bound. */
     private static void occupy(KeyTable table, long now) {
-        table.tryDebit("other", now, 1);
+        Tables.tryDebit(table, "other", now, 1);
         assertThat(table.read("other", now, 1).remaining()).isLessThan(BURST);
     }
 
@@ -104,7 +104,7 @@ class KeyTableRaceTest {
     @MethodSource("policies")
     void refundAgainstResetNeverLiftsTheKey(RateLimitPolicy policy) {
         TableRaces races = new TableRaces(policy, 2);
-        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(0), 2));
+        races.each((lane, rounds) -> Tables.tryDebit(lane.table, KEY, start(0), 2));
         races.run(
                 (lane, round) -> lane.table.refund(KEY, at(start(round) + 1), start(round), 2),
                 (lane, round) -> {
@@ -114,7 +114,8 @@ class KeyTableRaceTest {
                 (lane, round) -> {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round) + 1, BURST);
                     assertThat(all).as("granted in round %d", round).isEqualTo(BURST);
-                    assertThat(lane.table.tryDebit(KEY, start(round + 1), 2)).isZero();
+                    assertThat(Tables.tryDebit(lane.table, KEY, start(round + 1), 2))
+                            .isZero();
                 });
     }
 
@@ -123,14 +124,14 @@ class KeyTableRaceTest {
     @MethodSource("policies")
     void refundAgainstForgettingNeverLiftsTheKey(RateLimitPolicy policy) {
         TableRaces races = new TableRaces(policy, 1);
-        races.each((lane, rounds) -> lane.table.tryDebit(KEY, start(-1), 2));
+        races.each((lane, rounds) -> Tables.tryDebit(lane.table, KEY, start(-1), 2));
         races.run(
                 (lane, round) -> {
                     lane.table.refund(KEY, at(start(round)), start(round - 1), 2);
                     lane.granted.addAndGet(debit(lane.table, start(round), 1));
                 },
                 (lane, round) -> {
-                    lane.table.tryDebit("other", start(round), 1);
+                    Tables.tryDebit(lane.table, "other", start(round), 1);
                     lane.table.reset("other", () -> start(round));
                     lane.granted.addAndGet(debit(lane.table, start(round), 1));
                 },
@@ -138,7 +139,7 @@ class KeyTableRaceTest {
                     int all = lane.granted.getAndSet(0) + debit(lane.table, start(round), BURST);
                     assertThat(all).as("granted in round %d", round).isBetween(1, BURST);
                     lane.table.reset(KEY, () -> start(round) + 1);
-                    lane.table.tryDebit(KEY, start(round) + 1, 2);
+                    Tables.tryDebit(lane.table, KEY, start(round) + 1, 2);
                 });
     }
 
@@ -146,12 +147,12 @@ class KeyTableRaceTest {
     @Test
     void enteringAgainstOverflowDebitKeepsPermitsInFlightInOnePlace() {
         TableRaces races = new TableRaces(ConcurrencyLimit.of(BURST), 1);
-        races.each((lane, rounds) -> lane.table.tryDebit("other", 0, 1));
+        races.each((lane, rounds) -> Tables.tryDebit(lane.table, "other", 0, 1));
         races.run(
-                (lane, round) -> lane.granted.addAndGet(lane.table.tryDebit(KEY, round, 2) == 0 ? 1 : 0),
+                (lane, round) -> lane.granted.addAndGet(Tables.tryDebit(lane.table, KEY, round, 2) == 0 ? 1 : 0),
                 (lane, round) -> {
                     lane.table.refund("other", at(round), round, 1);
-                    lane.granted.addAndGet(lane.table.tryDebit(KEY, round, 2) == 0 ? 1 : 0);
+                    lane.granted.addAndGet(Tables.tryDebit(lane.table, KEY, round, 2) == 0 ? 1 : 0);
                 },
                 (lane, round) -> {
                     int holders = lane.granted.getAndSet(0);
@@ -160,8 +161,8 @@ class KeyTableRaceTest {
                         lane.table.refund(KEY, at(round), round, 2);
                     }
                     assertThat(lane.table.read(KEY, round, 1).remaining()).isEqualTo(BURST);
-                    assertThat(lane.table.tryDebit("other", round, 1)).isZero();
-                    assertThat(lane.table.tryDebit(KEY, round, BURST))
+                    assertThat(Tables.tryDebit(lane.table, "other", round, 1)).isZero();
+                    assertThat(Tables.tryDebit(lane.table, KEY, round, BURST))
                             .as("all free past the bound")
                             .isZero();
                     lane.table.refund(KEY, at(round), round, BURST);
@@ -174,7 +175,7 @@ class KeyTableRaceTest {
         TableRaces races = new TableRaces(ConcurrencyLimit.of(BURST), 1);
         TableRaces.Step useKey = (lane, round) -> {
             for (int i = 0; i < 8; i++) {
-                if (lane.table.tryDebit(KEY, round, 2) == 0) {
+                if (Tables.tryDebit(lane.table, KEY, round, 2) == 0) {
                     lane.most.accumulateAndGet(lane.held.addAndGet(2), Math::max);
                     lane.granted.incrementAndGet();
                     lane.held.addAndGet(-2);
@@ -186,7 +187,7 @@ class KeyTableRaceTest {
                 useKey,
                 (lane, round) -> {
                     for (int i = 0; i < 4; i++) {
-                        boolean other = lane.table.tryDebit("other", round, 1) == 0;
+                        boolean other = Tables.tryDebit(lane.table, "other", round, 1) == 0;
                         useKey.run(lane, round);
                         if (other) {
                             lane.table.refund("other", at(round), round, 1);

@@ -32,12 +32,12 @@ class KeyTableTest {
 
     @Test
     void bothFormsOfDebitAnswerAlike() {
-        assertThat(table.tryDebit(KEY, 0, 4)).isZero();
+        assertThat(Tables.tryDebit(table, KEY, 0, 4)).isZero();
         assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 0, 50, INTERVAL));
-        assertThat(table.tryDebit(KEY, 3, 1)).isEqualTo(7);
+        assertThat(Tables.tryDebit(table, KEY, 3, 1)).isEqualTo(7);
         assertThat(table.debit(KEY, 3, 1))
                 .isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 7, 47, Algorithm.UNKNOWN));
-        assertThat(table.tryDebit(KEY, 10, 1)).isZero();
+        assertThat(Tables.tryDebit(table, KEY, 10, 1)).isZero();
     }
 
     @ParameterizedTest
@@ -65,7 +65,7 @@ class KeyTableTest {
             assertThat(looked.read(KEY, 100, 1).waitTicks()).isEqualTo(wait);
             long granted = wait == Algorithm.UNKNOWN ? wait : 100 + wait;
             assertThat(looked.projection(KEY, 100).preview(100, 1)).isEqualTo(granted);
-            assertThat(looked.tryDebit(KEY, 100, 1)).isEqualTo(wait);
+            assertThat(Tables.tryDebit(looked, KEY, 100, 1)).isEqualTo(wait);
         }
         assertThat(looked.waitTicks(KEY, 100, 1)).isPositive();
     }
@@ -82,11 +82,11 @@ class KeyTableTest {
 
     @Test
     void refundGivesBackOnlyWhatIsStillThere() {
-        table.tryDebit(KEY, 0, 4);
+        Tables.tryDebit(table, KEY, 0, 4);
         table.refund(KEY, at(5), 0, 2);
         assertThat(table.read(KEY, 5, 1).remaining()).isEqualTo(3);
         table.refund(KEY, at(40), 0, 2);
-        assertThat(table.tryDebit(KEY, 40, 5)).isZero();
+        assertThat(Tables.tryDebit(table, KEY, 40, 5)).isZero();
     }
 
     static List<RateLimitPolicy> policiesOfBothKindsOfCells() {
@@ -98,11 +98,11 @@ class KeyTableTest {
     @MethodSource("policiesOfBothKindsOfCells")
     void refundCountsAsOfATimeNotBeforeTheDebitsItFinds(RateLimitPolicy policy) {
         KeyTable raced = Tables.of(policy, 10);
-        raced.tryDebit(KEY, 900, 1);
+        Tables.tryDebit(raced, KEY, 900, 1);
         AtomicBoolean late = new AtomicBoolean();
         LongSupplier clock = () -> {
             if (late.compareAndSet(false, true)) {
-                assertThat(raced.tryDebit(KEY, 1_000, BURST)).isZero();
+                assertThat(Tables.tryDebit(raced, KEY, 1_000, BURST)).isZero();
                 return 900;
             }
             return 1_000;
@@ -113,25 +113,25 @@ class KeyTableTest {
 
     @Test
     void refundAsOfATimeBeforeTheLastDebitsLeavesThem() {
-        table.tryDebit(KEY, 900, 1);
-        table.tryDebit(KEY, 1_000, BURST);
+        Tables.tryDebit(table, KEY, 900, 1);
+        Tables.tryDebit(table, KEY, 1_000, BURST);
         table.refund(KEY, at(900), 900, 1);
         assertThat(table.read(KEY, 1_000, 1).remaining()).isLessThanOrEqualTo(1);
     }
 
     @Test
     void resetForgetsWhatWasSpent() {
-        table.tryDebit(KEY, 0, 5);
+        Tables.tryDebit(table, KEY, 0, 5);
         table.reset(KEY, () -> 1);
-        assertThat(table.tryDebit(KEY, 1, 5)).isZero();
+        assertThat(Tables.tryDebit(table, KEY, 1, 5)).isZero();
         assertThat(table.size()).isOne();
     }
 
     @Test
     void debitFromBeforeTheResetIsNotRefunded() {
-        table.tryDebit(KEY, 0, 2);
+        Tables.tryDebit(table, KEY, 0, 2);
         table.reset(KEY, () -> 1);
-        table.tryDebit(KEY, 2, 5);
+        Tables.tryDebit(table, KEY, 2, 5);
         table.refund(KEY, at(2), 0, 2);
         assertThat(table.read(KEY, 2, 1).remaining()).isZero();
         table.refund(KEY, at(2), 2, 5);
@@ -140,9 +140,9 @@ class KeyTableTest {
 
     @Test
     void debitFromTheTickOfTheResetIsNotRefunded() {
-        table.tryDebit(KEY, 1, 2);
+        Tables.tryDebit(table, KEY, 1, 2);
         table.reset(KEY, () -> 1);
-        table.tryDebit(KEY, 1, 5);
+        Tables.tryDebit(table, KEY, 1, 5);
         table.refund(KEY, at(1), 1, 2);
         assertThat(table.read(KEY, 1, 1).remaining()).isZero();
     }
@@ -158,10 +158,10 @@ class KeyTableTest {
     void refilledKeysAreForgottenForNewOnesAndOthersAreKept() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 100);
         for (int i = 0; i < 100; i++) {
-            small.tryDebit("old" + i, 0, i % 2 == 0 ? 1 : 5);
+            Tables.tryDebit(small, "old" + i, 0, i % 2 == 0 ? 1 : 5);
         }
         for (int i = 0; i < 50; i++) {
-            assertThat(small.tryDebit("new" + i, 20, 5)).isZero();
+            assertThat(Tables.tryDebit(small, "new" + i, 20, 5)).isZero();
             assertThat(small.size()).isBetween(51, 100);
         }
         for (int i = 1; i < 100; i += 2) {
@@ -175,11 +175,11 @@ class KeyTableTest {
     @Test
     void keyFloodDoesNotMakeAVictimForgotten() {
         KeyTable small = Tables.of(gcra(1_000_000, 3), 100);
-        small.tryDebit("victim", 0, 3);
+        Tables.tryDebit(small, "victim", 0, 3);
         long granted = 0;
         for (int i = 0; i < 100_000; i++) {
-            small.tryDebit("flood" + i, i, 1);
-            granted += small.tryDebit("victim", i, 1) == 0 ? 1 : 0;
+            Tables.tryDebit(small, "flood" + i, i, 1);
+            granted += Tables.tryDebit(small, "victim", i, 1) == 0 ? 1 : 0;
             assertThat(small.size()).isLessThanOrEqualTo(100);
         }
         assertThat(granted).isZero();
@@ -191,7 +191,7 @@ class KeyTableTest {
         KeyTable small = Tables.of(gcra(1_000, 1), 1);
         int granted = 0;
         for (int i = 0; i < 1_000_000; i++) {
-            granted += small.tryDebit("flood" + i, 1, 1) == 0 ? 1 : 0;
+            granted += Tables.tryDebit(small, "flood" + i, 1, 1) == 0 ? 1 : 0;
         }
         assertThat(granted).isBetween(65_000, 65_537);
         assertThat(small.size()).isOne();
@@ -200,14 +200,14 @@ class KeyTableTest {
     @Test
     void keyThatEntersInheritsItsOverflowCell() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
-        small.tryDebit(OTHER, 0, 1);
-        assertThat(small.tryDebit(KEY, 0, 4)).isZero();
+        Tables.tryDebit(small, OTHER, 0, 1);
+        assertThat(Tables.tryDebit(small, KEY, 0, 4)).isZero();
         assertThat(small.read(KEY, 10, 1).remaining()).isEqualTo(2);
-        assertThat(small.tryDebit(KEY, 10, 1)).isZero();
+        assertThat(Tables.tryDebit(small, KEY, 10, 1)).isZero();
         assertThat(small.read(OTHER, 10, 1).remaining()).isEqualTo(BURST);
         assertThat(small.read(KEY, 10, 1).remaining()).isOne();
         assertThat(small.projection(KEY, 10).preview(10, 2)).isEqualTo(20);
-        small.tryDebit(KEY, 1_000, 5);
+        Tables.tryDebit(small, KEY, 1_000, 5);
         assertThat(small.read(KEY, 1_000, 1).remaining())
                 .as("once in the table, on its own")
                 .isZero();
@@ -216,21 +216,21 @@ class KeyTableTest {
     @Test
     void resetKeyOfAnOverflowCellGetsAStateOfItsOwnIfThereIsRoom() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
-        small.tryDebit(OTHER, 0, 5);
-        small.tryDebit(KEY, 0, 5);
+        Tables.tryDebit(small, OTHER, 0, 5);
+        Tables.tryDebit(small, KEY, 0, 5);
         small.reset(KEY, () -> 1);
         assertThat(small.waitTicks(KEY, 1, 1)).as("no room").isEqualTo(9);
         small.reset(OTHER, () -> 1);
         small.reset(KEY, () -> 1);
-        assertThat(small.tryDebit(KEY, 1, 5)).as("room").isZero();
+        assertThat(Tables.tryDebit(small, KEY, 1, 5)).as("room").isZero();
         assertThat(small.size()).isOne();
     }
 
     @Test
     void refundOfAnOverflowDebitIsLostToTheStrictSide() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
-        small.tryDebit(OTHER, 0, 5);
-        small.tryDebit(KEY, 0, 5);
+        Tables.tryDebit(small, OTHER, 0, 5);
+        Tables.tryDebit(small, KEY, 0, 5);
         small.refund(KEY, at(0), 0, 5);
         assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
     }
@@ -238,7 +238,7 @@ class KeyTableTest {
     @Test
     void chargePastTheBoundTakesFromTheOverflowCell() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
-        small.tryDebit(OTHER, 0, 5);
+        Tables.tryDebit(small, OTHER, 0, 5);
         small.charge(KEY, 0, 100);
         assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
     }
@@ -246,44 +246,48 @@ class KeyTableTest {
     @Test
     void clockReadingFromBeforeTheForgettingCountsAsTheTimeOfForgetting() {
         KeyTable small = Tables.of(gcra(100, 1), 1);
-        assertThat(small.tryDebit(KEY, 0, 1)).isZero();
-        assertThat(small.tryDebit(OTHER, 100, 1)).isZero();
-        assertThat(small.tryDebit(KEY, 99, 1)).as("forgotten at 100").isZero();
-        assertThat(small.tryDebit(KEY, 199, 1)).as("debited as of 100, not 99").isEqualTo(1);
+        assertThat(Tables.tryDebit(small, KEY, 0, 1)).isZero();
+        assertThat(Tables.tryDebit(small, OTHER, 100, 1)).isZero();
+        assertThat(Tables.tryDebit(small, KEY, 99, 1)).as("forgotten at 100").isZero();
+        assertThat(Tables.tryDebit(small, KEY, 199, 1))
+                .as("debited as of 100, not 99")
+                .isEqualTo(1);
         assertThat(small.waitTicks(KEY, 98, 1)).isEqualTo(102);
-        assertThat(small.tryDebit(KEY, 200, 1)).isZero();
+        assertThat(Tables.tryDebit(small, KEY, 200, 1)).isZero();
     }
 
     @Test
     void freshCellIsDebitedNoEarlierThanTheForgetting() {
         KeyTable small = Tables.of(gcra(100, 1), 2);
-        small.tryDebit(KEY, 0, 1);
-        small.tryDebit(OTHER, 0, 1);
-        small.tryDebit("third", 100, 1);
-        assertThat(small.tryDebit(KEY, 99, 1)).isZero();
+        Tables.tryDebit(small, KEY, 0, 1);
+        Tables.tryDebit(small, OTHER, 0, 1);
+        Tables.tryDebit(small, "third", 100, 1);
+        assertThat(Tables.tryDebit(small, KEY, 99, 1)).isZero();
         assertThat(small.size()).isEqualTo(2);
-        assertThat(small.tryDebit(KEY, 199, 1)).isEqualTo(1);
+        assertThat(Tables.tryDebit(small, KEY, 199, 1)).isEqualTo(1);
     }
 
     @Test
     void permitsInFlightComeBackToWhereTheyWereTaken() {
         KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
-        small.tryDebit(OTHER, 0, 1);
-        assertThat(small.tryDebit(KEY, 0, 3)).isZero();
+        Tables.tryDebit(small, OTHER, 0, 1);
+        assertThat(Tables.tryDebit(small, KEY, 0, 3)).isZero();
         small.refund(OTHER, at(1), 0, 1);
-        assertThat(small.tryDebit(KEY, 2, 1)).as("in flight past the bound").isEqualTo(Algorithm.UNKNOWN);
+        assertThat(Tables.tryDebit(small, KEY, 2, 1))
+                .as("in flight past the bound")
+                .isEqualTo(Algorithm.UNKNOWN);
         small.refund(KEY, at(3), 0, 2);
-        assertThat(small.tryDebit(KEY, 4, 2)).isZero();
+        assertThat(Tables.tryDebit(small, KEY, 4, 2)).isZero();
         small.refund(KEY, at(5), 4, 2);
         small.refund(KEY, at(5), 0, 1);
-        assertThat(small.tryDebit(KEY, 6, 3)).isZero();
-        assertThat(small.tryDebit(KEY, 6, 1)).isEqualTo(Algorithm.UNKNOWN);
+        assertThat(Tables.tryDebit(small, KEY, 6, 3)).isZero();
+        assertThat(Tables.tryDebit(small, KEY, 6, 1)).isEqualTo(Algorithm.UNKNOWN);
     }
 
     @Test
     void permitsInFlightAreNeitherResetNorCharged() {
         KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
-        small.tryDebit(KEY, 0, 2);
+        Tables.tryDebit(small, KEY, 0, 2);
         small.reset(KEY, () -> 1);
         small.charge(KEY, 1, 1);
         assertThat(small.read(KEY, 1, 1).remaining()).isOne();

@@ -35,7 +35,7 @@ class NeverLaxerTest {
     static List<RateLimitPolicy> policies() {
         return Tables.smallPolicies().stream()
                 .filter(policy -> !(policy instanceof WarmUp))
-                .filter(policy -> Forgetting.of(policy, Tables.CLOCK).marginTicks() == 0)
+                .filter(policy -> EvictionHorizon.of(policy, Tables.CLOCK).marginTicks() == 0)
                 .toList();
     }
 
@@ -76,7 +76,7 @@ class NeverLaxerTest {
             this.alone = alone;
             this.random = random;
             this.maxKeys = 1 + random.nextInt(3);
-            this.table = KeyTables.of(alone.policy(), Tables.CLOCK, maxKeys, 1 << random.nextInt(3));
+            this.table = Tables.of(alone.policy(), maxKeys, 1 << random.nextInt(3));
             for (int key = 0; key < KEYS; key++) {
                 states.add(alone.fresh());
                 taken.add(new ArrayList<>());
@@ -107,7 +107,7 @@ class NeverLaxerTest {
         private void debit(int key, long permits) {
             long at = random.nextInt(4) == 0 ? Math.max(0, now - random.nextInt(30)) : now;
             long wait = alone.waitTicks(states.get(key), at, permits);
-            if (table.tryDebit("key" + key, at, permits) == 0) {
+            if (Tables.tryDebit(table, "key" + key, at, permits) == 0) {
                 assertThat(wait)
                         .as("%d permits for key%d at %d, read at %d", permits, key, now, at)
                         .isLessThanOrEqualTo(now - at);
@@ -133,12 +133,12 @@ class NeverLaxerTest {
     /** What the key inherits was debited by others: a late reading must not count as earlier than the forgetting. */
     @Test
     void forgottenKeyThatInheritsOthersDebitsIsHeldToTheTimeOfForgetting() {
-        KeyTable table = KeyTables.of(SlidingWindowLog.of(5, Duration.ofNanos(50)), Tables.CLOCK, 2, 1);
-        table.tryDebit(Tables.KEY, 40, 5);
-        table.tryDebit("other", 40, 1);
-        table.tryDebit("past the bound", 70, 1);
-        table.tryDebit("sweeping", 100, 1);
-        assertThat(table.tryDebit(Tables.KEY, 85, 4)).isZero();
+        KeyTable table = Tables.of(SlidingWindowLog.of(5, Duration.ofNanos(50)), 2, 1);
+        Tables.tryDebit(table, Tables.KEY, 40, 5);
+        Tables.tryDebit(table, "other", 40, 1);
+        Tables.tryDebit(table, "past the bound", 70, 1);
+        Tables.tryDebit(table, "sweeping", 100, 1);
+        assertThat(Tables.tryDebit(table, Tables.KEY, 85, 4)).isZero();
         assertThat(table.read(Tables.KEY, 149, 1).remaining()).isOne();
         assertThat(table.read(Tables.KEY, 150, 1).remaining()).isEqualTo(5);
     }
@@ -163,7 +163,7 @@ class NeverLaxerTest {
 
     static List<RateLimitPolicy> phasedPolicies() {
         return Tables.smallPolicies().stream()
-                .filter(policy -> Forgetting.of(policy, Tables.CLOCK).marginTicks() > 0)
+                .filter(policy -> EvictionHorizon.of(policy, Tables.CLOCK).marginTicks() > 0)
                 .toList();
     }
 
@@ -175,7 +175,7 @@ class NeverLaxerTest {
         Random random = new Random(Seeds.of("worst case, " + policy));
         long most = 0;
         for (int i = 0; i < 4 * HISTORIES; i++) {
-            KeyTable table = KeyTables.of(policy, Tables.CLOCK, 1, 1);
+            KeyTable table = Tables.of(policy, 1, 1);
             most = Math.max(most, greedy(table, worst, random));
         }
         System.out.printf("at most %d of %d in %s%n", most, worst.permits, worst.window);
@@ -191,12 +191,12 @@ class NeverLaxerTest {
             now += random.nextInt(4) == 0 ? random.nextInt(window) : 1 + random.nextInt(5);
             int dice = random.nextInt(6);
             if (dice < 2) {
-                table.tryDebit("other" + dice, now, 1);
-            } else if (dice == 2 && table.tryDebit(Tables.KEY, now, 1) == 0) {
+                Tables.tryDebit(table, "other" + dice, now, 1);
+            } else if (dice == 2 && Tables.tryDebit(table, Tables.KEY, now, 1) == 0) {
                 table.refund(Tables.KEY, at(now), now, 1);
             } else {
                 long limit = dice == 3 ? 1 : worst.permits;
-                for (long got = 0; got < limit && table.tryDebit(Tables.KEY, now, 1) == 0; got++) {
+                for (long got = 0; got < limit && Tables.tryDebit(table, Tables.KEY, now, 1) == 0; got++) {
                     taken.add(new Taken(now, 1));
                 }
             }
@@ -227,22 +227,22 @@ class NeverLaxerTest {
     }
 
     private static long takenAcrossThreeWindows(boolean withRefund) {
-        KeyTable table = KeyTables.of(FixedWindow.of(5, Duration.ofNanos(50)).fromFirstRequest(), Tables.CLOCK, 1, 1);
-        table.tryDebit(Tables.KEY, 0, 1);
-        table.tryDebit("other", 5, 1);
+        KeyTable table = Tables.of(FixedWindow.of(5, Duration.ofNanos(50)).fromFirstRequest(), 1, 1);
+        Tables.tryDebit(table, Tables.KEY, 0, 1);
+        Tables.tryDebit(table, "other", 5, 1);
         List<Taken> taken = new ArrayList<>();
         take(table, 49, taken);
-        if (withRefund && table.tryDebit(Tables.KEY, 50, 1) == 0) {
+        if (withRefund && Tables.tryDebit(table, Tables.KEY, 50, 1) == 0) {
             table.refund(Tables.KEY, at(50), 50, 1);
         }
-        table.tryDebit("third", 51, 1);
+        Tables.tryDebit(table, "third", 51, 1);
         take(table, 54, taken);
         take(table, 55, taken);
         return mostInAWindow(taken, 50);
     }
 
     private static void take(KeyTable table, long at, List<Taken> taken) {
-        while (table.tryDebit(Tables.KEY, at, 1) == 0) {
+        while (Tables.tryDebit(table, Tables.KEY, at, 1) == 0) {
             taken.add(new Taken(at, 1));
         }
     }

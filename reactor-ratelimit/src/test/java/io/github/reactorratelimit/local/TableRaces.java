@@ -34,7 +34,7 @@ final class TableRaces {
 
     TableRaces(RateLimitPolicy policy, int maxKeys) {
         for (int i = 0; i < LANES; i++) {
-            lanes[i] = new Lane(KeyTables.of(policy, Tables.CLOCK, maxKeys, 1 << 16));
+            lanes[i] = new Lane(Tables.of(policy, maxKeys, 1 << 16));
         }
     }
 

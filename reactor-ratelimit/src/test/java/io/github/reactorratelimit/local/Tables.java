@@ -27,7 +27,23 @@ final class Tables {
     private Tables() {}
 
     static KeyTable of(RateLimitPolicy policy, int maxKeys) {
-        return KeyTables.of(policy, CLOCK, maxKeys);
+        return KeyTables.of(policy, CLOCK, maxKeys, null);
+    }
+
+    static KeyTable of(RateLimitPolicy policy, int maxKeys, int overflowCells) {
+        return KeyTables.of(policy, CLOCK, maxKeys, overflowCells, null);
+    }
+
+    /** Takes permits on the fast path, else on the other: 0 if they were taken, else the ticks to wait. */
+    static long tryDebit(KeyTable table, String key, long at, long permits) {
+        return table.tryTake(key, at, permits)
+                ? 0
+                : table.debit(key, at, permits).waitTicks();
+    }
+
+    /** The arrays of a table whose states are longs. */
+    static SlotTables slotTables(KeyTable table) {
+        return ((ArraySlots) ((BoundedKeyTable<?>) table).slots()).tables();
     }
 
     /** A clock that stands at this time. */

@@ -26,6 +26,7 @@ import reactor.core.Exceptions;
 import reactor.core.Scannable;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
@@ -281,12 +282,12 @@ class FluxLimitUnorderedTest {
     }
 
     @Test
-    void linesOfManyKeysAreForgotten() {
-        KeyLines<String> lines = new KeyLines<>(4);
+    void orderOfManyKeysIsForgotten() {
+        KeyOrder<String> order = new KeyOrder<>(4);
         ElementSubscriber<String> nobody = new OrderedSubscriber<>(
                 Operators.emptySubscriber(),
-                Objects.requireNonNull(
-                        new Asking.Source<String>(limiter, LimitSpec.defaults()).orFail(Operators.emptySubscriber())),
+                Objects.requireNonNull(new SubscriptionTerms.Source<String>(limiter, LimitSpec.defaults())
+                        .orFail(Operators.emptySubscriber())),
                 new Denial.Fail<>(null));
         for (int i = 0; i < 1000; i++) {
             HeldElement<String> element = new HeldElement<>(
@@ -298,10 +299,11 @@ class FluxLimitUnorderedTest {
                         @Override
                         public void drain() {}
                     },
-                    "x");
-            lines.join("key " + i, element);
-            element.failed(new IllegalStateException());
-            assertThat(lines.size()).isLessThanOrEqualTo(8);
+                    "x",
+                    Mono.error(new IllegalStateException()));
+            order.join("key " + i, element);
+            element.send();
+            assertThat(order.size()).isLessThanOrEqualTo(8);
         }
     }
 

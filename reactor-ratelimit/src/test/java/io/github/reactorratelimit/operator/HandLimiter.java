@@ -12,7 +12,6 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Settlement;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -20,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
@@ -155,9 +155,10 @@ final class HandLimiter implements RateLimiter, DirectLimiter {
     }
 
     @Override
-    public synchronized Verdict decideNow(String key, long permits, boolean waits) {
+    public synchronized @Nullable Decision decideNow(String key, long permits, boolean waits) {
         check(key, permits);
-        return fastPath && waiters.isEmpty() && debit(permits) ? Verdict.TAKEN : Verdict.UNKNOWN;
+        boolean isTaken = fastPath && !policy.needsRelease() && waiters.isEmpty() && debit(permits);
+        return isTaken ? Decision.spent(policy) : null;
     }
 
     @Override

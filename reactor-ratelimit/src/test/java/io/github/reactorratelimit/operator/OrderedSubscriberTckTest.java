@@ -10,8 +10,8 @@ import reactor.core.CoreSubscriber;
 public class OrderedSubscriberTckTest extends SubscriberTck {
 
     @Override
-    Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking) {
-        return new OrderedSubscriber<>(downstream, asking, new Denial.Fail<>(null));
+    Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, SubscriptionTerms<Long> terms) {
+        return new OrderedSubscriber<>(downstream, terms, new Denial.Fail<>(null));
     }
 
     @Override

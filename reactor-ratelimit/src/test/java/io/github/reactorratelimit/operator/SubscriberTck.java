@@ -14,15 +14,16 @@ abstract class SubscriberTck extends SubscriberWhiteboxVerification<Long> {
         super(OperatorTck.environment());
     }
 
-    abstract Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking);
+    abstract Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, SubscriptionTerms<Long> terms);
 
     abstract RateLimiter limiter();
 
     @Override
     public Subscriber<Long> createSubscriber(WhiteboxSubscriberProbe<Long> probe) {
         Downstream downstream = new Downstream(probe);
-        Asking<Long> asking = new Asking.Source<Long>(limiter(), LimitSpec.defaults()).orFail(downstream);
-        return subscriberFor(downstream, Objects.requireNonNull(asking));
+        SubscriptionTerms<Long> terms =
+                new SubscriptionTerms.Source<Long>(limiter(), LimitSpec.defaults()).orFail(downstream);
+        return subscriberFor(downstream, Objects.requireNonNull(terms));
     }
 
     @Override

@@ -10,8 +10,8 @@ import reactor.core.CoreSubscriber;
 public class UnorderedSubscriberTckTest extends SubscriberTck {
 
     @Override
-    Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, Asking<Long> asking) {
-        return new UnorderedSubscriber<>(downstream, asking, new Denial.Fail<>(null), 4);
+    Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, SubscriptionTerms<Long> terms) {
+        return new UnorderedSubscriber<>(downstream, terms, new Denial.Fail<>(null), 4);
     }
 
     @Override

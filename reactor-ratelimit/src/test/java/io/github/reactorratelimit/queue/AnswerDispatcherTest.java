@@ -3,6 +3,7 @@ package io.github.reactorratelimit.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ManualScheduler;
+import io.github.reactorratelimit.testing.Drops;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -26,15 +27,33 @@ class AnswerDispatcherTest {
     }
 
     @Test
-    void fewTasksDeliverManyAnswers() {
+    void oneTaskDeliversAllAnswersInOrder() {
         ManualScheduler scheduler = new ManualScheduler(0);
         List<Integer> delivered = new ArrayList<>();
         AnswerDispatcher dispatcher = new AnswerDispatcher(scheduler);
-        IntStream.range(0, MANY).forEach(i -> dispatcher.add(() -> delivered.add(i)));
+        IntStream.range(0, 100).forEach(i -> dispatcher.add(() -> delivered.add(i)));
         dispatcher.dispatch();
-        assertThat(scheduler.pending()).isLessThanOrEqualTo(Schedulers.DEFAULT_POOL_SIZE);
         scheduler.runDue();
-        assertThat(delivered).hasSize(MANY).isSorted();
+        assertThat(delivered).hasSize(100).isSorted();
+    }
+
+    @Test
+    void disposedSchedulerLosesNoAnswerThoughASubscriberThrows() {
+        ManualScheduler scheduler = new ManualScheduler(0);
+        scheduler.dispose();
+        List<Integer> delivered = new ArrayList<>();
+        AnswerDispatcher dispatcher = new AnswerDispatcher(scheduler);
+        IntStream.range(0, 100)
+                .forEach(i -> dispatcher.add(() -> {
+                    if (i == 50) {
+                        throw new IllegalStateException("broken");
+                    }
+                    delivered.add(i);
+                }));
+        dispatcher.dispatch();
+        dispatcher.dispatchIfDisposed();
+        assertThat(delivered).hasSize(99).isSorted();
+        assertThat(Drops.take()).singleElement().asString().contains("broken");
     }
 
     @Test

@@ -27,8 +27,8 @@ class RetryingQueueTest {
     private static final ConcurrencyLimit LIMIT = ConcurrencyLimit.of(1);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final RetryingQueues lines =
-            new RetryingQueues(new LimiterSettings("line", LIMIT, time, time, RateLimitRecorder.NOOP, 10));
+    private final DecisionQueues<RetryingKey, RetryingQueue> lines =
+            RetryingQueue.queues(new LimiterSettings("line", LIMIT, time, time, RateLimitRecorder.NOOP, 10));
     private final HandDesk desk = new HandDesk();
 
     private final Disposable.Composite waits = Disposables.composite();
@@ -43,7 +43,7 @@ class RetryingQueueTest {
     private final class HandDesk implements RetryingKey {
 
         final List<Long> askedAtMillis = new ArrayList<>();
-        Mono<Decision> answer = Mono.fromSupplier(() -> deny(1, Decision.Quota.UNKNOWN));
+        Mono<Decision> answer = Mono.fromSupplier(() -> denial(1, Decision.Quota.UNKNOWN));
 
         @Override
         public long now() {
@@ -56,7 +56,7 @@ class RetryingQueueTest {
         }
 
         @Override
-        public Mono<Decision> ask(long permits) {
+        public Mono<Decision> request(long permits) {
             askedAtMillis.add(time.now(TimeUnit.MILLISECONDS));
             return answer;
         }
@@ -65,7 +65,11 @@ class RetryingQueueTest {
         public void refund(Debit debit) {}
 
         @Override
-        public Decision deny(long permits, long retryAfterNanos) {
+        public Decision deny(long now, long permits, long grantedAt) {
+            return denial(permits, QueuedKey.retryAfter(now, grantedAt));
+        }
+
+        private Decision denial(long permits, long retryAfterNanos) {
             return Decision.deny(LIMIT, permits, new Decision.Quota(1, 0, Decision.Quota.UNKNOWN), retryAfterNanos);
         }
 
@@ -96,7 +100,7 @@ class RetryingQueueTest {
         assertThat(pauses).hasSizeBetween(8, 10);
 
         int before = desk.askedAtMillis.size();
-        lines.askAgain("k");
+        lines.ifWaiting("k", RetryingQueue::retryNow);
         assertThat(desk.askedAtMillis).hasSize(before + 1);
         advanceMillis(11);
         assertThat(desk.askedAtMillis).hasSize(before + 2);
@@ -107,10 +111,10 @@ class RetryingQueueTest {
         Sinks.One<Decision> late = Sinks.one();
         desk.answer = late.asMono();
         waits.add(lines.await("k", desk, 1, LimiterState.UNBOUNDED).subscribe());
-        lines.askAgain("k");
+        lines.ifWaiting("k", RetryingQueue::retryNow);
         assertThat(desk.askedAtMillis).hasSize(1);
         desk.answer = Mono.never();
-        late.tryEmitValue(desk.deny(1, Decision.Quota.UNKNOWN));
+        late.tryEmitValue(desk.denial(1, Decision.Quota.UNKNOWN));
         assertThat(desk.askedAtMillis).hasSize(2);
     }
 

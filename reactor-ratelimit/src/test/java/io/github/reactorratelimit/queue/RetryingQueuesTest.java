@@ -24,8 +24,8 @@ class RetryingQueuesTest implements RetryingKey {
     private static final TokenBucket POLICY = TokenBucket.perHour(1);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final RetryingQueues lines =
-            new RetryingQueues(new LimiterSettings("test", POLICY, time, time, RateLimitRecorder.NOOP, 100));
+    private final DecisionQueues<RetryingKey, RetryingQueue> lines =
+            RetryingQueue.queues(new LimiterSettings("test", POLICY, time, time, RateLimitRecorder.NOOP, 100));
     private final Deque<Sinks.One<Decision>> asked = new ArrayDeque<>();
 
     @Override
@@ -39,7 +39,7 @@ class RetryingQueuesTest implements RetryingKey {
     }
 
     @Override
-    public Mono<Decision> ask(long permits) {
+    public Mono<Decision> request(long permits) {
         Sinks.One<Decision> answer = Sinks.one();
         asked.add(answer);
         return answer.asMono();
@@ -49,7 +49,11 @@ class RetryingQueuesTest implements RetryingKey {
     public void refund(Debit debit) {}
 
     @Override
-    public Decision deny(long permits, long retryAfterNanos) {
+    public Decision deny(long now, long permits, long grantedAt) {
+        return denial(permits, QueuedKey.retryAfter(now, grantedAt));
+    }
+
+    private Decision denial(long permits, long retryAfterNanos) {
         return Decision.deny(POLICY, permits, quota(), retryAfterNanos);
     }
 
@@ -62,7 +66,7 @@ class RetryingQueuesTest implements RetryingKey {
     }
 
     private void denyForADay() {
-        asked.remove().tryEmitValue(deny(1, Duration.ofDays(1).toNanos())).orThrow();
+        asked.remove().tryEmitValue(denial(1, Duration.ofDays(1).toNanos())).orThrow();
     }
 
     @Test
@@ -70,7 +74,7 @@ class RetryingQueuesTest implements RetryingKey {
         await(Duration.ofDays(2));
         assertThat(asked).hasSize(1);
 
-        lines.askAgain(KEY);
+        lines.ifWaiting(KEY, RetryingQueue::retryNow);
         assertThat(asked).as("one question at a time").hasSize(1);
         denyForADay();
 
@@ -86,7 +90,7 @@ class RetryingQueuesTest implements RetryingKey {
     @Test
     void denialThatMayBeOutdatedEndsNoWait() {
         CompletableFuture<Decision> wait = await(Duration.ofHours(1));
-        lines.askAgainAll();
+        lines.forEachQueue(RetryingQueue::retryNow);
         denyForADay();
         time.advanceTime();
         assertThat(wait).isNotDone();

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
+import io.github.reactorratelimit.algorithm.BackwardClock;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.redis.ScriptReply.Answer;
@@ -34,7 +35,7 @@ final class JavaTwin<S> {
 
     /** One call, as evaluate.lua works it off. */
     List<Answer> call(long now, List<Ask> asks) {
-        state = algorithm.rebase(state, now);
+        state = BackwardClock.rebase(algorithm, state, now);
         List<Answer> answers = new ArrayList<>();
         for (Ask ask : asks) {
             answers.add(answer(now, ask));
@@ -57,7 +58,7 @@ final class JavaTwin<S> {
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
             case OVERDRAW -> overdraw(now, ask.permits(), ask.atMicros());
-            case RESET -> then(now, algorithm.rebase(algorithm.fresh(), now));
+            case RESET -> then(now, BackwardClock.rebase(algorithm, algorithm.fresh(), now));
             default -> throw new IllegalArgumentException("no twin of " + ask.op());
         };
     }

@@ -10,6 +10,7 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
@@ -209,7 +210,7 @@ class LeaseLedgerTest {
             long before = threads.getCurrentThreadAllocatedBytes();
             boolean all = true;
             for (int i = 0; i < 10; i++) {
-                all &= state.tryAcquireNow("k", null, 1);
+                all &= state.decideNow("k", null, 1, LimiterState.RequestMode.SPEND) != null;
             }
             long bytes = threads.getCurrentThreadAllocatedBytes() - before;
             least = all ? Math.min(least, bytes) : least;

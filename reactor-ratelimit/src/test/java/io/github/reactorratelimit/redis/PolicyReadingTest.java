@@ -3,8 +3,6 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.JointState;
-import io.github.reactorratelimit.JointState.Take;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
@@ -90,10 +88,12 @@ class PolicyReadingTest {
         LimiterState beside = settled(name + "-beside");
         changeElsewhere();
         time.advanceTimeBy(PolicyEpochs.READ_EVERY);
-        List<Take> takes = List.of(new Take(state, "untouched", null, 1), new Take(beside, "untouched", null, 1));
+        List<LimiterState.KeyRequest> takes = List.of(
+                new LimiterState.KeyRequest(state, "untouched", null, 1),
+                new LimiterState.KeyRequest(beside, "untouched", null, 1));
         AtomicReference<RateLimitPolicy> inEffect = new AtomicReference<>(OLD);
         state.onPolicyChange(inEffect::set);
-        assertThat(((JointState) state).evaluateTogether(takes).block(PATIENCE)).hasSize(2);
+        assertThat(state.evaluateTogether(takes).block(PATIENCE)).hasSize(2);
         Await.until("it follows", () -> inEffect.get().equals(NEW));
     }
 

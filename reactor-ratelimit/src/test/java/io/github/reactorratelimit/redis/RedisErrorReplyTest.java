@@ -131,6 +131,23 @@ class RedisErrorReplyTest {
     }
 
     @Test
+    void commandThatTheServerDoesNotKnowIsNoOutage() {
+        try (Standalone other =
+                Standalone.start("user all on >pw resetchannels ~* +@all", "rename-command EVALSHA \"\"")) {
+            RateLimiter limiter = limiter(
+                            "all", other.uri().getPort(), SlidingWindowLog.of(100, ofHours(1)), FailureMode.open())
+                    .build();
+            for (int i = 0; i < MANY; i++) {
+                fails(limiter.tryAcquire("secret"));
+            }
+            assertThat(failures).hasValueGreaterThanOrEqualTo(MANY);
+            assertThat(log.all()).singleElement().asString().containsIgnoringCase("unknown command 'evalsha'");
+            assertThat(log.containing("secret")).isEmpty();
+            store.close().block(PATIENCE);
+        }
+    }
+
+    @Test
     void everyModeAndKindOfRequestFailsAlike() {
         List<FailureMode> modes =
                 List.of(FailureMode.open(), FailureMode.closed(), FailureMode.local(TokenBucket.perHour(1)));

@@ -10,6 +10,8 @@ import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.QueuedKey;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,8 +31,9 @@ class ReservationQueueTest {
     private static final Duration FOREVER = Duration.ofNanos(LimiterState.UNBOUNDED);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final ReservationQueues lines =
-            new ReservationQueues(new LimiterSettings("line", POLICY, time, time, RateLimitRecorder.NOOP, 10));
+    private final DecisionQueues<ReservingKey, ReservationQueue> lines = new DecisionQueues<>(
+            new LimiterSettings("line", POLICY, time, time, RateLimitRecorder.NOOP, 10),
+            (runtime, state) -> new ReservationQueue(runtime, 10, state));
     private final HandDesk desk = new HandDesk();
     private final List<String> events = new ArrayList<>();
 
@@ -79,7 +82,7 @@ class ReservationQueueTest {
         public Mono<Answer> reserve(long permits, long maxWaitNanos) {
             return instead.switchIfEmpty(Mono.fromSupplier(() -> {
                 if (ofMillis(nextMillis).toNanos() - now() > maxWaitNanos && maxWaitNanos != LimiterState.UNBOUNDED) {
-                    return Answer.of(deny(permits, ofMillis(nextMillis).toNanos() - now()));
+                    return Answer.of(denial(permits, ofMillis(nextMillis).toNanos() - now()));
                 }
                 booked.add(nextMillis);
                 Slot slot = new Slot(nextMillis, permits, generation);
@@ -100,7 +103,11 @@ class ReservationQueueTest {
         }
 
         @Override
-        public Decision deny(long permits, long retryAfterNanos) {
+        public Decision deny(long now, long permits, long grantedAt) {
+            return denial(permits, QueuedKey.retryAfter(now, grantedAt));
+        }
+
+        private Decision denial(long permits, long retryAfterNanos) {
             return Decision.deny(POLICY, permits, new Decision.Quota(9, 0, Decision.Quota.UNKNOWN), retryAfterNanos);
         }
     }
@@ -217,7 +224,7 @@ class ReservationQueueTest {
         wait("c", 1, FOREVER);
         advance(50);
         desk.shiftMillis = 300;
-        lines.refresh("k");
+        lines.ifWaiting("k", ReservationQueue::refresh);
         advance(1_000);
 
         assertThat(events).containsExactly("b denied at 50", "a left at 400", "c left at 500");
@@ -231,7 +238,7 @@ class ReservationQueueTest {
         advance(50);
         desk.generation = 1;
         desk.nextMillis = 70;
-        lines.refresh("k");
+        lines.ifWaiting("k", ReservationQueue::refresh);
         advance(1_000);
 
         assertThat(events).containsExactly("a left at 70", "b left at 170");
@@ -244,7 +251,7 @@ class ReservationQueueTest {
         wait("b", 1, FOREVER);
         HandDesk other = new HandDesk();
         other.nextMillis = 500;
-        lines.replan("k", other);
+        lines.ifWaiting("k", queue -> queue.replan(other));
         advance(1_000);
 
         assertThat(desk.freed).containsExactly(200L, 100L);
@@ -256,7 +263,7 @@ class ReservationQueueTest {
         wait("a", 1, FOREVER);
         wait("b", 1, FOREVER);
         desk.nextMillis = 150;
-        lines.exchange("k");
+        lines.ifWaiting("k", ReservationQueue::exchange);
         advance(1_000);
 
         assertThat(desk.freed).containsExactly(200L);
@@ -267,7 +274,7 @@ class ReservationQueueTest {
     void nothingIsSwappedForWhatIsNotEarlier() {
         wait("a", 1, FOREVER);
         wait("b", 1, FOREVER);
-        lines.exchange("k");
+        lines.ifWaiting("k", ReservationQueue::exchange);
         advance(1_000);
 
         assertThat(desk.booked).containsExactly(100L, 200L);
@@ -276,7 +283,7 @@ class ReservationQueueTest {
 
     @Test
     void whoIsDeniedByAStandInAsksAgainWhenItSaid() {
-        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
+        Decision away = desk.denial(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(ReservingKey.Answer.of(away));
         wait("a", 1, FOREVER);
         wait("b", 1, ofMillis(499));
@@ -289,7 +296,7 @@ class ReservationQueueTest {
 
     @Test
     void whoseBookingServedSomebodyBeforeItGetsAnother() {
-        Decision away = desk.deny(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
+        Decision away = desk.denial(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(ReservingKey.Answer.of(away));
         wait("a", 1, FOREVER);
         desk.instead = Mono.empty();
@@ -351,7 +358,7 @@ class ReservationQueueTest {
     void refreshThatFailsIsTriedAgain() {
         wait("a", 1, FOREVER);
         desk.refreshError = new IllegalStateException("away");
-        lines.refresh("k");
+        lines.ifWaiting("k", ReservationQueue::refresh);
         desk.refreshError = null;
         desk.shiftMillis = 0;
         advance(60);
@@ -423,8 +430,8 @@ class ReservationQueueTest {
         Sinks.Empty<Void> underWay = Sinks.empty();
         desk.refreshing = underWay.asMono();
         wait("a", 1, FOREVER);
-        lines.refresh("k");
-        lines.refresh("k");
+        lines.ifWaiting("k", ReservationQueue::refresh);
+        lines.ifWaiting("k", ReservationQueue::refresh);
         assertThat(desk.refreshes).isEqualTo(1);
         desk.refreshing = Mono.empty();
         underWay.tryEmitEmpty();

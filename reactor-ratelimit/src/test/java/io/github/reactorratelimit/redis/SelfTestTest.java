@@ -248,7 +248,7 @@ class SelfTestTest {
         Set<String> commands = new TreeSet<>();
         Path scripts = Path.of("src/main/resources/io/github/reactorratelimit/redis");
         try (Stream<Path> files = Files.list(scripts)) {
-            for (Path file : files.toList()) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
                 Pattern.compile(pattern)
                         .matcher(Files.readString(file))
                         .results()

@@ -77,7 +77,7 @@ class SlotDeskTest {
     @Test
     void slotThatWasFoundDueIsNotUsedOnceAPauseIsHeardOf() {
         long due = slot.at();
-        state.pause(KEY, null, ofHours(5)).block(PATIENCE);
+        state.pause(KEY, null, ofHours(5), false).block(PATIENCE);
         assertThat(slot.use(due)).as("nobody has heard of the pause").isNotNull();
 
         desk.refresh().block(PATIENCE);

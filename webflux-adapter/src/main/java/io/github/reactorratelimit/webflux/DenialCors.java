@@ -13,9 +13,9 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Gives the answer to a denied request the CORS headers that the application would have given it. Without them the script of another
- * origin learns nothing of it, not even the status. Does nothing where a filter before has written them, nor for requests that
- * are not cross-origin.
+ * Gives the response to a denied request the CORS headers that the application would have given it. Without them the
+ * script of another origin learns nothing of it, not even the status. It is called for cross-origin requests only, and
+ * does nothing if an earlier filter has written the headers.
  */
 @FunctionalInterface
 public interface DenialCors {
@@ -32,7 +32,7 @@ public interface DenialCors {
     static DenialCors from(CorsConfigurationSource source) {
         CorsProcessor processor = new DefaultCorsProcessor();
         return exchange -> Mono.fromRunnable(() -> {
-            CorsConfiguration configuration = isOpen(exchange) ? source.getCorsConfiguration(exchange) : null;
+            CorsConfiguration configuration = hasNoCorsHeaders(exchange) ? source.getCorsConfiguration(exchange) : null;
             if (configuration != null) {
                 processor.process(configuration, exchange);
             }
@@ -40,13 +40,13 @@ public interface DenialCors {
     }
 
     /**
-     * As the application's handler mappings would: {@code @CrossOrigin}, and what is configured for all of them. They are asked for the
-     * handler, which is not called; that they write the headers while they look for it is how Spring does it.
+     * As the application's handler mappings would: {@code @CrossOrigin}, and what is configured for all of them. They
+     * look up the handler, which is not called, and write the headers while they do.
      *
-     * @param mappings those of the {@code DispatcherHandler}, asked for when first needed
+     * @param mappings those of the {@code DispatcherHandler}, obtained when first needed
      */
     static DenialCors from(Supplier<List<HandlerMapping>> mappings) {
-        return exchange -> Mono.defer(() -> isOpen(exchange)
+        return exchange -> Mono.defer(() -> hasNoCorsHeaders(exchange)
                 ? Flux.fromIterable(mappings.get())
                         .concatMap(mapping -> mapping.getHandler(exchange), 0)
                         .next()
@@ -55,8 +55,7 @@ public interface DenialCors {
                 : Mono.empty());
     }
 
-    private static boolean isOpen(ServerWebExchange exchange) {
-        return CrossOrigin.isCrossOrigin(exchange.getRequest())
-                && exchange.getResponse().getHeaders().getFirst(HttpHeaders.ACCESS_CONTROL_ALLOW_ORIGIN) == null;
+    private static boolean hasNoCorsHeaders(ServerWebExchange exchange) {
+        return exchange.getResponse().getHeaders().getFirst(HttpHeaders.ACCESS_CONTROL_ALLOW_ORIGIN) == null;
     }
 }

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * What a request got from one limiter.
+ * Permits that one limiter granted to a request.
  *
- * @param limiter who gave it: that of the rule, or its softer one
- * @param lease null unless it comes back when the request ends
+ * @param limiter the limiter of the rule, or its softer one
+ * @param lease null unless the permits are held until the request ends
  */
 record Grant(
         RateLimitRule rule,
@@ -18,13 +18,13 @@ record Grant(
         Decision decision,
         @Nullable Lease lease) {
 
-    /** Gives it back; never fails: what could not be given back the limiter has counted, and it stays spent. */
+    /** Refunds or releases; never fails. If it cannot, the permits stay spent and the limiter counts the loss. */
     Mono<Void> giveBack() {
         return Mono.defer(() -> lease == null ? limiter.refund(decision) : lease.release())
                 .onErrorComplete();
     }
 
-    /** Whether clients are told about it: of two limiters of a rule, only about the one that would deny. */
+    /** Whether clients see it: of a rule with two limiters, only the one that denies is reported. */
     boolean isReported() {
         return limiter == rule.limiter();
     }

@@ -30,7 +30,7 @@ final class PathMatch {
     }
 
     boolean matches(PathContainer path) {
-        if (patterns.isEmpty() || matchesAsItIs(path)) {
+        if (matchesAsItIs(path)) {
             return true;
         }
         return !isPlain(path)

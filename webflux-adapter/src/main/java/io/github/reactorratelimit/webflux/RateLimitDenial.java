@@ -2,101 +2,71 @@ package io.github.reactorratelimit.webflux;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Decision.Degradation;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitExceededException;
+import io.github.reactorratelimit.RateLimitException;
 import java.time.Duration;
-import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 
-/** Why a request was denied, and by which rule. Has no key in it, nor anything else that the client sent. */
-public final class RateLimitDenial {
+/**
+ * Why a request was denied. Contains no key, nor anything else that the client sent.
+ *
+ * @param rule the rule that denied
+ * @param reason why
+ * @param status the status of the response
+ * @param decision the decision of the limiter; null if it was not asked, or failed
+ * @param retryAfter the value of the field {@code Retry-After}: later than {@link Decision#retryAfter()}, by rounding
+ *     and jitter; null if the response has no such field
+ */
+public record RateLimitDenial(
+        RateLimitRule rule,
+        Reason reason,
+        HttpStatusCode status,
+        @Nullable Decision decision,
+        @Nullable Duration retryAfter) {
 
     /** The reasons. */
     public enum Reason {
-        /** Its limit is used up. */
+        /** The limit is used up. */
         LIMITED,
-        /** It costs more than its limit ever gives at once: it would be denied at any time. */
+        /** The request costs more than the limit ever gives at once: it would always be denied. */
         TOO_COSTLY,
-        /** It has no key, and the rule denies such requests. */
+        /** The request has no key, and the rule denies such requests. */
         MISSING_KEY,
-        /** Nobody knows whether there is a permit: the store does not answer, or the limiter failed. */
+        /** Nothing is known about the permits: the store is unavailable, or the limiter failed. */
         UNAVAILABLE
     }
 
-    private final RateLimitRule rule;
-    private final Reason reason;
-    private final HttpStatusCode status;
-    private final @Nullable Decision decision;
-    private final @Nullable Duration retryAfter;
-
-    private RateLimitDenial(RateLimitRule rule, Reason reason, HttpStatusCode status, @Nullable Decision decision) {
-        this(rule, reason, status, decision, null);
-    }
-
-    private RateLimitDenial(
-            RateLimitRule rule,
-            Reason reason,
-            HttpStatusCode status,
-            @Nullable Decision decision,
-            @Nullable Duration retryAfter) {
-        this.rule = Objects.requireNonNull(rule, "rule");
-        this.reason = reason;
-        this.status = status;
-        this.decision = decision;
-        this.retryAfter = retryAfter;
-    }
-
-    /** Denied by a limiter: because nothing is left, of the share either that it gives out while its store is away, or because that is away. */
+    /** Denied by a limiter: the limit is used up, or the store is unavailable and its failure mode denies. */
     static RateLimitDenial by(RateLimitRule rule, Decision decision) {
-        return decision.degradation().filter(how -> how == Degradation.CLOSED).isPresent()
-                ? new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, decision)
-                : new RateLimitDenial(rule, Reason.LIMITED, HttpStatus.TOO_MANY_REQUESTS, decision);
+        return decision.degradation().orElse(null) == Degradation.CLOSED
+                ? new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, decision, null)
+                : new RateLimitDenial(rule, Reason.LIMITED, HttpStatus.TOO_MANY_REQUESTS, decision, null);
     }
 
-    static RateLimitDenial tooCostly(RateLimitRule rule) {
-        return new RateLimitDenial(rule, Reason.TOO_COSTLY, HttpStatus.TOO_MANY_REQUESTS, null);
+    /** What a failure of the rule's limiter leads to; null if the request is allowed. */
+    static @Nullable RateLimitDenial by(RateLimitRule rule, RateLimitException failure) {
+        if (failure instanceof RateLimitExceededException exceeded) {
+            return by(rule, exceeded.decision());
+        }
+        if (failure instanceof PermitsExceedCapacityException) {
+            return new RateLimitDenial(rule, Reason.TOO_COSTLY, HttpStatus.TOO_MANY_REQUESTS, null, null);
+        }
+        return rule.onFailure() == FailureAction.ALLOW ? null : failed(rule);
     }
 
     static RateLimitDenial missingKey(RateLimitRule rule, HttpStatusCode status) {
-        return new RateLimitDenial(rule, Reason.MISSING_KEY, status, null);
+        return new RateLimitDenial(rule, Reason.MISSING_KEY, status, null, null);
     }
 
     static RateLimitDenial failed(RateLimitRule rule) {
-        return new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, null);
+        return new RateLimitDenial(rule, Reason.UNAVAILABLE, HttpStatus.SERVICE_UNAVAILABLE, null, null);
     }
 
-    /** The same, with what the client is told. */
-    RateLimitDenial withRetryAfter(long seconds) {
-        return new RateLimitDenial(rule, reason, status, decision, Duration.ofSeconds(seconds));
-    }
-
-    /** The rule that denied. */
-    public RateLimitRule rule() {
-        return rule;
-    }
-
-    /** Why. */
-    public Reason reason() {
-        return reason;
-    }
-
-    /** The status of the answer. */
-    public HttpStatusCode status() {
-        return status;
-    }
-
-    /**
-     * What the field {@code Retry-After} of the response says: later than the {@linkplain Decision#retryAfter() decision} does,
-     * by rounding and jitter. Empty if the response has no such field.
-     */
-    public Optional<Duration> retryAfter() {
-        return Optional.ofNullable(retryAfter);
-    }
-
-    /** What the limiter answered; empty if it was not asked, or failed. */
-    public Optional<Decision> decision() {
-        return Optional.ofNullable(decision);
+    RateLimitDenial withRetryAfter(Duration retryAfter) {
+        return new RateLimitDenial(rule, reason, status, decision, retryAfter);
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.SpringVersion;
 import org.springframework.http.HttpHeaders;
 import org.springframework.util.MultiValueMap;
@@ -18,14 +19,21 @@ import org.springframework.web.util.pattern.PathPatternParser;
 public final class RateLimitEngineBuilder {
 
     final List<RateLimitRule> rules = new ArrayList<>();
-    Predicate<ServerWebExchange> exempt = exchange -> false;
-    Predicate<ServerWebExchange> managed = exchange -> false;
+
+    @Nullable
+    Predicate<ServerWebExchange> exempt;
+
+    @Nullable
+    Predicate<ServerWebExchange> managed;
+
     PathPatternParser parser = PathPatternParser.defaultInstance;
     HeaderOptions headers = HeaderOptions.defaults();
     DenialCors cors = DenialCors.none();
     RateLimitDeniedHandler deniedHandler = RateLimitDeniedHandler.problem();
     Duration keyTimeout = Duration.ofSeconds(5);
-    DecisionObserver observer = DecisionObserver.NONE;
+
+    @Nullable
+    DecisionObserver observer;
 
     RateLimitEngineBuilder() {
         requireSpring7();
@@ -65,7 +73,7 @@ public final class RateLimitEngineBuilder {
 
     /** Callers to which no rule applies: an allow-list. Of several, each exempts. It runs on the event loop and must not block. */
     public RateLimitEngineBuilder exempt(Predicate<? super ServerWebExchange> internal) {
-        this.exempt = exempt.or(Objects.requireNonNull(internal, "internal"));
+        this.exempt = either(exempt, Objects.requireNonNull(internal, "internal"));
         return this;
     }
 
@@ -74,8 +82,13 @@ public final class RateLimitEngineBuilder {
      * requests out. It runs on the event loop and must not block.
      */
     public RateLimitEngineBuilder onlyWherePathsAreGiven(Predicate<? super ServerWebExchange> managed) {
-        this.managed = this.managed.or(Objects.requireNonNull(managed, "managed"));
+        this.managed = either(this.managed, Objects.requireNonNull(managed, "managed"));
         return this;
+    }
+
+    private static Predicate<ServerWebExchange> either(
+            @Nullable Predicate<ServerWebExchange> before, Predicate<? super ServerWebExchange> another) {
+        return before == null ? another::test : before.or(another);
     }
 
     /**

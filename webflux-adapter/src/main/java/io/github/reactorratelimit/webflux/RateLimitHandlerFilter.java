@@ -1,7 +1,6 @@
 package io.github.reactorratelimit.webflux;
 
 import java.util.List;
-import java.util.Objects;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.ResponseCookie;
@@ -25,9 +24,9 @@ import reactor.core.publisher.Mono;
  *         .build();
  * }</pre>
  *
- * <p>A rule that the web filter has applied to the request already does not count it twice. A rule with a
- * {@code ConcurrencyLimit} needs the web filter of the same engine, which gives the permits back when the response has been sent; without it
- * a request is an {@link IllegalStateException}.
+ * <p>A rule that the web filter has applied to the request does not count it twice. A rule with a
+ * {@code ConcurrencyLimit} needs the web filter of the same engine, which releases the permits when the response has
+ * been sent; without it a request fails with {@link IllegalStateException}.
  */
 public final class RateLimitHandlerFilter implements HandlerFilterFunction<ServerResponse, ServerResponse> {
 
@@ -51,22 +50,17 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
     @Override
     public Mono<ServerResponse> filter(ServerRequest request, HandlerFunction<ServerResponse> next) {
         ServerWebExchange exchange = request.exchange();
-        Admission.requireFilterForConcurrency(exchange, rules);
-        return engine.admit(
-                exchange,
-                rules,
-                verdict -> verdict.passes()
-                        ? next.handle(request)
-                        : Mono.just(new Denied(Objects.requireNonNull(verdict.denial()), verdict.answer())));
+        RequestPermits.requireFilterForConcurrency(exchange, rules);
+        return engine.admit(exchange, rules, result -> {
+            RateLimitDenial denial = result.denial();
+            return denial == null
+                    ? next.handle(request)
+                    : Mono.just(new Denied(denial.status(), engine.deny(exchange, result)));
+        });
     }
 
-    /** The answer to a denied request. */
-    private record Denied(RateLimitDenial denial, Mono<Void> answer) implements ServerResponse {
-
-        @Override
-        public HttpStatusCode statusCode() {
-            return denial.status();
-        }
+    /** The response to a denied request. */
+    private record Denied(HttpStatusCode statusCode, Mono<Void> answer) implements ServerResponse {
 
         @Override
         public HttpHeaders headers() {

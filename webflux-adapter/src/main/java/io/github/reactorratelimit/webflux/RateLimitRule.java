@@ -3,24 +3,27 @@ package io.github.reactorratelimit.webflux;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
 
 /**
- * One limit on requests: which of them, whose permits, how many, and what happens when there are none. An immutable value.
+ * One limit on requests: which requests, whose permits, how many, and what happens if there are none. An immutable
+ * value.
  *
  * <pre>{@code
  * RateLimitRule login = RateLimitRule.named("login")
  *         .path("/login").method(HttpMethod.POST)
  *         .key(exchange -> Mono.justOrEmpty(exchange.getRequest().getHeaders().getFirst("X-Device")))
  *         .policy(FixedWindow.of(5, Duration.ofMinutes(10)))
- *         .countOnly(StatusSet.parse("401"))
+ *         .countStatuses(StatusSet.parse("401"))
  *         .build();
  * }</pre>
  *
- * <p>Clients see the name, in headers and bodies; they never see a key.
+ * <p>Clients see the name, in headers and bodies. They never see a key.
  */
 public final class RateLimitRule {
 
@@ -28,28 +31,37 @@ public final class RateLimitRule {
     private final RequestMatch match;
     private final WebKey key;
     private final MissingKey missingKey;
-    private final RateLimiter limiter;
+    private final @Nullable RateLimiter limiter;
+    private final @Nullable Supplier<? extends RateLimiter> limiters;
     private final RequestCost cost;
+
+    /** 0 if the cost depends on the request. */
+    private final long fixedCost;
+
     private final @Nullable Predicate<ServerWebExchange> counted;
     private final RateLimitMode mode;
     private final FailureAction onFailure;
-    private final boolean onlyWhereNamed;
+    private final boolean explicitOnly;
     private final boolean afterAuthentication;
-    private final RateLimitHeaders headers;
 
-    RateLimitRule(RateLimitRuleBuilder builder, WebKey key, RateLimiter limiter) {
+    RateLimitRule(
+            RateLimitRuleBuilder builder,
+            WebKey key,
+            @Nullable RateLimiter limiter,
+            @Nullable Supplier<? extends RateLimiter> limiters) {
         this.name = builder.name;
         this.match = builder.match;
         this.key = key;
         this.missingKey = builder.missingKey;
         this.limiter = limiter;
+        this.limiters = limiters;
         this.cost = builder.cost;
+        this.fixedCost = builder.cost instanceof FixedCost fixed ? fixed.permits() : 0;
         this.counted = builder.counted;
         this.mode = builder.mode;
         this.onFailure = builder.onFailure;
-        this.onlyWhereNamed = builder.onlyWhereNamed;
+        this.explicitOnly = builder.explicitOnly;
         this.afterAuthentication = builder.afterAuthentication;
-        this.headers = RateLimitHeaders.named(builder.name);
     }
 
     /**
@@ -82,9 +94,9 @@ public final class RateLimitRule {
         return missingKey;
     }
 
-    /** Who decides. */
+    /** The limiter that decides. */
     public RateLimiter limiter() {
-        return limiter;
+        return limiter == null ? Objects.requireNonNull(limiters).get() : limiter;
     }
 
     /** How many permits a request costs. */
@@ -92,7 +104,7 @@ public final class RateLimitRule {
         return cost;
     }
 
-    /** Which requests count in the end, told when the status of their response is known; empty if all do. */
+    /** Which requests count, decided when the status of their response is known; empty if all do. */
     public Optional<Predicate<ServerWebExchange>> counted() {
         return Optional.ofNullable(counted);
     }
@@ -107,18 +119,14 @@ public final class RateLimitRule {
         return onFailure;
     }
 
-    /** Whether it is only for handlers that name it, and not for the filter. */
-    public boolean onlyWhereNamed() {
-        return onlyWhereNamed;
+    /** Whether it applies only to handlers that name it, and not in the filter. */
+    public boolean explicitOnly() {
+        return explicitOnly;
     }
 
-    /** Whether it has to wait until it is known who the user is. */
+    /** Whether it applies after authentication. */
     public boolean afterAuthentication() {
         return afterAuthentication;
-    }
-
-    RateLimitHeaders headers() {
-        return headers;
     }
 
     RequestMatch match() {
@@ -129,7 +137,7 @@ public final class RateLimitRule {
         return counted != null;
     }
 
-    /** Whether a request counts that is about to be answered; it does if nobody can tell. */
+    /** Whether a request counts whose response is about to be sent; it does if the test fails. */
     boolean counts(ServerWebExchange exchange) {
         try {
             return counted == null || counted.test(exchange);
@@ -139,26 +147,56 @@ public final class RateLimitRule {
     }
 
     /**
-     * What every request costs, where nothing but the key of a request is known.
+     * Permits that the request costs.
+     *
+     * @param exchange null if only the key of the request is known; then the cost is fixed
+     * @throws IllegalArgumentException if the application's own cost is below 1
+     */
+    long permitsOf(@Nullable ServerWebExchange exchange) {
+        if (fixedCost > 0) {
+            return fixedCost;
+        }
+        long permits = cost.permits(Objects.requireNonNull(exchange, "exchange"));
+        if (permits < 1) {
+            throw new IllegalArgumentException("cost of rule '" + name + "' must be positive, was " + permits);
+        }
+        return permits;
+    }
+
+    /**
+     * Checks that the rule can be evaluated if nothing but the key of a request is known.
      *
      * @throws IllegalArgumentException if it needs to know more
      */
-    long fixedCost() {
-        if (isConcurrency() || isCountedByOutcome() || !(cost instanceof FixedCost fixed)) {
+    void requireFixedCost() {
+        if (isConcurrency() || isCountedByOutcome() || fixedCost == 0) {
             throw new IllegalArgumentException("rule '" + name + "' needs to know the request and how it ends: it has a"
                     + " ConcurrencyLimit, counts by outcome, or has a cost by request");
         }
-        return fixed.permits();
+    }
+
+    /** The unit in which clients see the quota; null for requests. */
+    @Nullable
+    String quotaUnit() {
+        if (isConcurrency()) {
+            return "concurrent-requests";
+        }
+        return cost instanceof ContentLengthCost ? "content-bytes" : null;
+    }
+
+    /** How much of its unit one permit stands for. */
+    long quotaPerPermit() {
+        return cost instanceof ContentLengthCost bytes ? bytes.bytesPerPermit() : 1;
     }
 
     /** Whether its permits come back when the request ends. */
     boolean isConcurrency() {
-        return limiter.policy().needsRelease();
+        return limiter().policy().needsRelease();
     }
 
     @Override
     public String toString() {
-        return "RateLimitRule '" + name + "' of " + limiter.policy() + " for "
+        return "RateLimitRule '" + name + "' of " + limiter().policy() + " for "
                 + (paths().isEmpty() ? "every path" : String.join(", ", paths()));
     }
 }

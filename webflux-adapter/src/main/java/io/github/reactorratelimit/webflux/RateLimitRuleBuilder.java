@@ -7,6 +7,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
@@ -15,8 +17,8 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
- * Builds a {@link RateLimitRule}; contradictions are refused at once, with a message that names the rule. Conditions add up: a request
- * has to meet all of them, but only one of several paths and one of several methods.
+ * Builds a {@link RateLimitRule}. Contradictions are refused immediately, with a message that names the rule. A request
+ * must meet all conditions, but only one of several paths and one of several methods.
  */
 public final class RateLimitRuleBuilder {
 
@@ -32,23 +34,26 @@ public final class RateLimitRuleBuilder {
 
     RateLimitMode mode = RateLimitMode.reject();
     FailureAction onFailure = FailureAction.DENY;
-    boolean onlyWhereNamed;
+    boolean explicitOnly;
     boolean afterAuthentication;
     private @Nullable WebKey key;
     private @Nullable RateLimiter limiter;
+    private @Nullable Supplier<? extends RateLimiter> limiters;
     private @Nullable RateLimitPolicy policy;
 
     RateLimitRuleBuilder(String name) {
-        RateLimitHeaders.named(name);
+        if (!Objects.requireNonNull(name, "name").matches("[\\x20-\\x7e]+")) {
+            throw new IllegalArgumentException("the name of a rule must be printable ASCII, and not empty");
+        }
         this.name = name;
     }
 
     /**
      * Only requests whose path matches one of these patterns, in the syntax of the application's own mappings: {@code
-     * /api/**}, {@code /users/{id}}; the first slash may be left out, as in a mapping. They are read by the parser of the engine, and match what the application's handlers would match, and in
-     * addition paths that differ in slashes or dot segments only.
+     * /api/**}, {@code /users/{id}}. The first slash is optional. The parser of the engine reads them. They match the
+     * paths that the application's handlers match, and in addition paths that differ only in slashes or dot segments.
      *
-     * @throws org.springframework.web.util.pattern.PatternParseException if one is no pattern
+     * @throws org.springframework.web.util.pattern.PatternParseException if a pattern is malformed
      */
     public RateLimitRuleBuilder path(String... patterns) {
         match = match.withPaths(List.of(patterns));
@@ -67,13 +72,13 @@ public final class RateLimitRuleBuilder {
         return this;
     }
 
-    /** Only requests that have this header. Clients choose their headers: who leaves it out is not counted by this rule. */
+    /** Only requests that have this header. Clients choose their headers: a client may omit it to avoid this rule. */
     public RateLimitRuleBuilder header(String header) {
         Objects.requireNonNull(header, "header");
         return when(exchange -> exchange.getRequest().getHeaders().getFirst(header) != null);
     }
 
-    /** Only requests that have this header with this value, among others perhaps; the same caution applies. */
+    /** Only requests that have this header with this value, perhaps among others; the same caution applies. */
     public RateLimitRuleBuilder header(String header, String value) {
         Objects.requireNonNull(header, "header");
         Objects.requireNonNull(value, "value");
@@ -95,38 +100,44 @@ public final class RateLimitRuleBuilder {
         return when(exchange -> !exempt.test(exchange));
     }
 
-    /** Whose permits. Either this or {@link #sharedByAll()} must be given. */
+    /** Whose permits. Either this or {@link #globalKey()} is required. */
     public RateLimitRuleBuilder key(WebKey key) {
         this.key = Objects.requireNonNull(key, "key");
         return this;
     }
 
     /** One limit for all requests of this rule together. */
-    public RateLimitRuleBuilder sharedByAll() {
+    public RateLimitRuleBuilder globalKey() {
         return key(exchange -> SHARED_KEY);
     }
 
-    /** What happens to requests without a key: denied with 403, unless given. */
+    /** What happens to requests without a key. Default: denied with 403. */
     public RateLimitRuleBuilder missingKey(MissingKey missingKey) {
         this.missingKey = Objects.requireNonNull(missingKey, "missingKey");
         return this;
     }
 
-    /** Who decides. Either this or {@link #policy} must be given. Rules that share a limiter and a key share its permits. */
+    /** The limiter that decides. Either this or {@link #policy} is required. Rules may share a limiter. */
     public RateLimitRuleBuilder limiter(RateLimiter limiter) {
         this.limiter = Objects.requireNonNull(limiter, "limiter");
         return this;
     }
 
-    /** A limiter of its own in this process, with the name of the rule. */
+    /** The limiter that decides, obtained for each request: it may be replaced, but not by one of another kind. */
+    public RateLimitRuleBuilder limiter(Supplier<? extends RateLimiter> limiters) {
+        this.limiters = Objects.requireNonNull(limiters, "limiters");
+        return this;
+    }
+
+    /** A limiter in this process, for this rule alone, with its name. */
     public RateLimitRuleBuilder policy(RateLimitPolicy policy) {
         this.policy = Objects.requireNonNull(policy, "policy");
         return this;
     }
 
     /**
-     * Permits of each request; 1 unless given. More than the limit ever gives at once are refused when the rule is built, also if
-     * single keys have a larger limit; {@code cost(exchange -> permits)} is not checked.
+     * Permits of each request. Default: 1. A cost above what the limit ever gives at once is refused when the rule is
+     * built, even if single keys have a larger limit; {@code cost(exchange -> permits)} is not checked.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -141,16 +152,16 @@ public final class RateLimitRuleBuilder {
     }
 
     /**
-     * Counts only requests that end with one of these statuses: failed logins. A permit is taken before the request is handled, so
-     * that requests under way at the same time count too, and given back before the response is sent if the status is another
-     * one. A request that its client leaves before there is a response counts.
+     * Counts only requests that end with one of these statuses, such as failed logins. A permit is taken before the
+     * request is handled, so that concurrent requests count too, and refunded before the response is sent if the status
+     * is another one. A request whose client disconnects before there is a response counts.
      */
-    public RateLimitRuleBuilder countOnly(StatusSet statuses) {
+    public RateLimitRuleBuilder countStatuses(StatusSet statuses) {
         Objects.requireNonNull(statuses, "statuses");
         return countWhen(exchange -> statuses.contains(statusOf(exchange)));
     }
 
-    /** The same by a test of your own, run when the response is about to be sent; an error in it means that the request counts. */
+    /** The same by a test that runs when the response is about to be sent. If it throws, the request counts. */
     public RateLimitRuleBuilder countWhen(Predicate<ServerWebExchange> counted) {
         this.counted = Objects.requireNonNull(counted, "counted");
         return this;
@@ -161,25 +172,25 @@ public final class RateLimitRuleBuilder {
         return status == null ? HttpStatus.OK : status;
     }
 
-    /** What happens when there is no permit at once; denied, unless given. */
+    /** What happens if no permit is available. Default: denied. */
     public RateLimitRuleBuilder mode(RateLimitMode mode) {
         this.mode = Objects.requireNonNull(mode, "mode");
         return this;
     }
 
-    /** What happens if the limiter fails; denied with 503, unless given. */
+    /** What happens if the limiter fails. Default: denied with 503. */
     public RateLimitRuleBuilder onFailure(FailureAction onFailure) {
         this.onFailure = Objects.requireNonNull(onFailure, "onFailure");
         return this;
     }
 
-    /** Not for the filter: only for handlers that {@linkplain RateLimited name} it. Then it has no conditions of its own. */
-    public RateLimitRuleBuilder onlyWhereNamed() {
-        this.onlyWhereNamed = true;
+    /** Applies only to handlers that {@linkplain RateLimited name} it, not in the filter. It can have no conditions. */
+    public RateLimitRuleBuilder explicitOnly() {
+        this.explicitOnly = true;
         return this;
     }
 
-    /** For keys that need the user: applied after Spring Security's filters, by a {@link RateLimitWebFilter} that stands there. */
+    /** For keys that need the user: a {@link RateLimitWebFilter} after Spring Security's filters applies it. */
     public RateLimitRuleBuilder afterAuthentication() {
         this.afterAuthentication = true;
         return this;
@@ -191,13 +202,16 @@ public final class RateLimitRuleBuilder {
      * @throws IllegalStateException if something is missing, or two choices contradict each other
      */
     public RateLimitRule build() {
-        check(key != null, "needs a key: key(…), or sharedByAll()");
-        check((limiter == null) != (policy == null), "needs either a limiter or a policy");
+        check(key != null, "needs a key: key(…), or globalKey()");
         check(
-                !onlyWhereNamed || match.equals(RequestMatch.ALL),
+                Stream.of(limiter, limiters, policy).filter(Objects::nonNull).count() == 1,
+                "needs either a limiter or a policy");
+        check(
+                !explicitOnly || match.equals(RequestMatch.ALL),
                 "is only for handlers that name it: it can have no conditions");
-        RateLimitPolicy ruling = limiter == null ? Objects.requireNonNull(policy) : limiter.policy();
-        if (ruling.needsRelease()) {
+        RateLimiter given = limiters == null ? limiter : limiters.get();
+        RateLimitPolicy effective = given == null ? Objects.requireNonNull(policy) : given.policy();
+        if (effective.needsRelease()) {
             check(
                     counted == null,
                     "has a ConcurrencyLimit, whose permits come back anyway: it cannot count by outcome");
@@ -205,21 +219,21 @@ public final class RateLimitRuleBuilder {
                     !(mode instanceof RateLimitMode.DelayAbove),
                     "has a ConcurrencyLimit: a softer limit needs a rule of its own");
         }
-        checkCost(ruling, "limit");
+        checkCost(effective, "limit");
         if (mode instanceof RateLimitMode.DelayAbove above) {
             checkCost(above.soft().policy(), "softer limit");
         }
-        RateLimiter decides =
-                limiter == null ? RateLimiter.builder(ruling).name(name).build() : limiter;
-        return new RateLimitRule(this, Objects.requireNonNull(key), decides);
+        RateLimiter deciding =
+                given == null ? RateLimiter.builder(effective).name(name).build() : given;
+        return new RateLimitRule(this, Objects.requireNonNull(key), limiters == null ? deciding : null, limiters);
     }
 
-    private void checkCost(RateLimitPolicy ruling, String what) {
+    private void checkCost(RateLimitPolicy effective, String what) {
         if (cost instanceof FixedCost fixed) {
             check(
-                    fixed.permits() <= ruling.capacity(),
+                    fixed.permits() <= effective.capacity(),
                     "costs " + fixed.permits() + " permits, and its " + what + " never gives more than "
-                            + ruling.capacity() + " at once");
+                            + effective.capacity() + " at once");
         }
     }
 

@@ -12,9 +12,9 @@ import reactor.core.publisher.Mono;
  * Applies the rules of an engine to every request that they match. CORS preflights, which no handler sees, pass
  * uncounted, unless a rule names the method {@code OPTIONS}.
  *
- * <p>{@link #of} stands before Spring Security's filters, so that a login is limited before a password is checked. Rules that need to
- * know the user are {@linkplain RateLimitRuleBuilder#afterAuthentication() marked}, and applied by {@link #afterAuthentication}, which
- * stands behind. A filter that rewrites paths or methods must come before either: they decide by what they see.
+ * <p>{@link #of} runs before Spring Security's filters, so that a login is limited before a password is checked. Rules
+ * that need the user are {@linkplain RateLimitRuleBuilder#afterAuthentication() marked}; {@link #afterAuthentication}
+ * applies them and runs after Spring Security. A filter that rewrites paths or methods must run before both.
  */
 public final class RateLimitWebFilter implements WebFilter, Ordered {
 
@@ -26,13 +26,15 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     private final RateLimitEngine engine;
     private final boolean authenticated;
-    private final boolean mayHold;
+    private final RuleMatcher matcher;
+    private final boolean mayHoldLeases;
     private final int order;
 
     private RateLimitWebFilter(RateLimitEngine engine, boolean authenticated, int order) {
         this.engine = Objects.requireNonNull(engine, "engine");
         this.authenticated = authenticated;
-        this.mayHold = engine.hasConcurrency();
+        this.matcher = engine.matcher(authenticated);
+        this.mayHoldLeases = engine.hasConcurrency();
         this.order = order;
     }
 
@@ -58,22 +60,13 @@ public final class RateLimitWebFilter implements WebFilter, Ordered {
 
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
-        List<RateLimitRule> rules = engine.matching(exchange, authenticated);
-        Mono<Void> guarded = rules.isEmpty()
+        List<RateLimitRule> rules = matcher.match(exchange);
+        Mono<Void> limited = rules.isEmpty()
                 ? chain.filter(exchange)
                 : engine.admit(
-                        exchange, rules, verdict -> verdict.passes() ? chain.filter(exchange) : verdict.answer());
-        return mayHold ? releasingAtTheEnd(exchange, guarded) : guarded;
-    }
-
-    /** Only the outermost filter releases: a request that is tried again behind it still holds what that one took. */
-    private static Mono<Void> releasingAtTheEnd(ServerWebExchange exchange, Mono<Void> guarded) {
-        return Mono.defer(() -> {
-            if (!Admission.beginInFilter(exchange)) {
-                return guarded;
-            }
-            Mono<Void> end = ConnectionThread.stay(ConnectionThread.of(exchange), Admission.endInFilter(exchange));
-            return Mono.usingWhen(Mono.just(exchange), held -> guarded, held -> end, (held, error) -> end, held -> end);
-        });
+                        exchange,
+                        rules,
+                        result -> result.allowed() ? chain.filter(exchange) : engine.deny(exchange, result));
+        return mayHoldLeases ? RequestPermits.releasingLeases(exchange, limited) : limited;
     }
 }

@@ -17,11 +17,11 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
- * Makes {@link RateLimited} work: stands before the adapter that calls controllers, asks the rules that a method names, and hands the
- * request on. By then the handler has been found and CORS is done: a denial has the CORS headers of {@code @CrossOrigin}, and a preflight
- * never comes here.
+ * Makes {@link RateLimited} work: runs before the adapter that calls controllers and evaluates the rules that a method
+ * names. By then the handler is known and CORS is done: a denial has the CORS headers of {@code @CrossOrigin}, and a
+ * preflight never comes here.
  *
- * <p>To be registered as a bean. A name for which there is no rule is an error of the first request; {@link #check} finds it when the
+ * <p>Register it as a bean. A name without a rule is an error of the first request; {@link #check} finds it when the
  * application starts.
  */
 public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered {
@@ -56,13 +56,13 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     @Override
     public Mono<HandlerResult> handle(ServerWebExchange exchange, Object handler) {
         List<RateLimitRule> asked = rulesOf((HandlerMethod) handler).orElseThrow();
-        Admission.requireFilterForConcurrency(exchange, asked);
+        RequestPermits.requireFilterForConcurrency(exchange, asked);
         return engine.admit(
                 exchange,
                 asked,
-                verdict -> verdict.passes()
+                result -> result.allowed()
                         ? controllers.get().handle(exchange, handler)
-                        : verdict.answer().then(Mono.<HandlerResult>empty()));
+                        : engine.deny(exchange, result).then(Mono.<HandlerResult>empty()));
     }
 
     /**

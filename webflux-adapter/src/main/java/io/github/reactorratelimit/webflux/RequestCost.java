@@ -1,14 +1,12 @@
 package io.github.reactorratelimit.webflux;
 
-import java.util.Set;
-import org.springframework.http.HttpHeaders;
-import org.springframework.http.HttpMethod;
-import org.springframework.http.server.reactive.ServerHttpRequest;
+import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.springframework.web.server.ServerWebExchange;
 
 /**
- * How many permits a request costs, told before it is handled. An error thrown here ends the request with that error. A request
- * that costs more than its limit ever gives at once is denied, and waiting does not help it.
+ * How many permits a request costs, decided before it is handled. If it throws, the request fails with that error. A
+ * request that costs more than its limit ever gives at once is always denied.
  */
 @FunctionalInterface
 public interface RequestCost {
@@ -34,25 +32,18 @@ public interface RequestCost {
      * @throws IllegalArgumentException if one of them is below 1
      */
     static RequestCost contentLength(long bytesPerPermit, long whenUnknown) {
-        if (bytesPerPermit < 1) {
-            throw new IllegalArgumentException("bytesPerPermit must be positive, was " + bytesPerPermit);
-        }
         if (whenUnknown < 1) {
             throw new IllegalArgumentException("whenUnknown must be positive, was " + whenUnknown);
         }
-        return exchange -> {
-            ServerHttpRequest request = exchange.getRequest();
-            long bytes = request.getHeaders().getContentLength();
-            if (bytes < 0) {
-                return mayHaveBody(request) ? whenUnknown : 1;
-            }
-            return Math.max(1, bytes / bytesPerPermit + (bytes % bytesPerPermit == 0 ? 0 : 1));
-        };
+        return contentLength(bytesPerPermit, () -> whenUnknown);
     }
 
-    private static boolean mayHaveBody(ServerHttpRequest request) {
-        boolean usuallyNone =
-                Set.of(HttpMethod.GET, HttpMethod.HEAD, HttpMethod.OPTIONS).contains(request.getMethod());
-        return !usuallyNone || request.getHeaders().getFirst(HttpHeaders.TRANSFER_ENCODING) != null;
+    /**
+     * As {@link #contentLength(long, long)}, with a cost of unknown bodies that may change.
+     *
+     * @throws IllegalArgumentException if {@code bytesPerPermit} is below 1
+     */
+    static RequestCost contentLength(long bytesPerPermit, LongSupplier whenUnknown) {
+        return new ContentLengthCost(bytesPerPermit, Objects.requireNonNull(whenUnknown, "whenUnknown"));
     }
 }

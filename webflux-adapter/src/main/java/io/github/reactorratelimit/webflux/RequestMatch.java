@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
@@ -15,11 +16,14 @@ import org.springframework.web.util.pattern.PathPatternParser;
  *
  * @param paths one of which has to match; empty for every path
  * @param methods one of which it must have; empty for every method
- * @param condition which has to be true
+ * @param condition which has to be true; null for every request
  */
-record RequestMatch(List<String> paths, Set<HttpMethod> methods, Predicate<ServerWebExchange> condition) {
+record RequestMatch(
+        List<String> paths,
+        Set<HttpMethod> methods,
+        @Nullable Predicate<ServerWebExchange> condition) {
 
-    static final RequestMatch ALL = new RequestMatch(List.of(), Set.of(), exchange -> true);
+    static final RequestMatch ALL = new RequestMatch(List.of(), Set.of(), null);
 
     RequestMatch withPaths(List<String> patterns) {
         PathPatternParser parser = PathPatternParser.defaultInstance;
@@ -36,7 +40,7 @@ record RequestMatch(List<String> paths, Set<HttpMethod> methods, Predicate<Serve
     }
 
     RequestMatch withCondition(Predicate<? super ServerWebExchange> another) {
-        return new RequestMatch(paths, methods, condition.and(another));
+        return new RequestMatch(paths, methods, condition == null ? another::test : condition.and(another));
     }
 
     private static List<String> concat(List<String> some, List<String> others) {

@@ -200,7 +200,7 @@ class PathBypassTest {
     }
 
     private static RateLimitRuleBuilder rule(String name, RateLimiter limiter) {
-        return RateLimitRule.named(name).sharedByAll().limiter(limiter);
+        return RateLimitRule.named(name).globalKey().limiter(limiter);
     }
 
     private static int status(TestServer server, String attempt) {

@@ -39,8 +39,8 @@ class RateLimitHandlerFilterTest {
     private final RateLimitEngine engine = engine(
             byUser("everywhere").limiter(everywhere).build(),
             byUser("inFlight").limiter(inFlight).build(),
-            byUser("reports").limiter(reports).onlyWhereNamed().build(),
-            byUser("parallel").limiter(parallel).onlyWhereNamed().build());
+            byUser("reports").limiter(reports).explicitOnly().build(),
+            byUser("parallel").limiter(parallel).explicitOnly().build());
 
     private TestServer server;
 

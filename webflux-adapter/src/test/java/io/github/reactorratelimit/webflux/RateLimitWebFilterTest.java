@@ -150,7 +150,7 @@ class RateLimitWebFilterTest {
         RateLimiter global = RateLimiter.of(few(1));
         start(
                 byUser("user").limiter(perUser).build(),
-                RateLimitRule.named("global").sharedByAll().limiter(global).build());
+                RateLimitRule.named("global").globalKey().limiter(global).build());
 
         assertThat(server.get("/hello", ANN).status()).isEqualTo(200);
         RawResponse denied = server.get("/hello", ANN);
@@ -164,7 +164,7 @@ class RateLimitWebFilterTest {
     void ruleWithLeastLeftIsReportedAndAllPoliciesAreNamed() {
         start(
                 byUser("user").policy(few(10)).build(),
-                RateLimitRule.named("global").sharedByAll().policy(few(5)).build());
+                RateLimitRule.named("global").globalKey().policy(few(5)).build());
 
         RawResponse allowed = server.get("/hello", ANN);
 
@@ -178,7 +178,7 @@ class RateLimitWebFilterTest {
         start(byUser("login")
                 .path("/login")
                 .limiter(limiter)
-                .countOnly(StatusSet.parse("401"))
+                .countStatuses(StatusSet.parse("401"))
                 .build());
 
         for (int i = 0; i < 5; i++) {
@@ -235,7 +235,7 @@ class RateLimitWebFilterTest {
     void requestWithoutKeyCostsNothingInOtherRules() {
         RateLimiter global = RateLimiter.of(few(5));
         start(
-                RateLimitRule.named("global").sharedByAll().limiter(global).build(),
+                RateLimitRule.named("global").globalKey().limiter(global).build(),
                 byUser("api")
                         .missingKey(MissingKey.deny(HttpStatus.UNAUTHORIZED))
                         .policy(few(5))
@@ -249,7 +249,7 @@ class RateLimitWebFilterTest {
     void errorInAKeyIsAnErrorAndCostsNothing() {
         RateLimiter global = RateLimiter.of(few(5));
         start(
-                RateLimitRule.named("global").sharedByAll().limiter(global).build(),
+                RateLimitRule.named("global").globalKey().limiter(global).build(),
                 RateLimitRule.named("api")
                         .key(exchange -> Mono.error(new ResponseStatusException(HttpStatus.CONFLICT)))
                         .policy(few(5))

@@ -90,14 +90,14 @@ class RateLimitedHandlerAdapterTest {
 
     private RateLimitEngine engineOfAll() {
         return engine(
-                byUser("class").policy(few(1)).onlyWhereNamed().build(),
-                byUser("method").limiter(method).onlyWhereNamed().build(),
-                byUser("second").limiter(second).onlyWhereNamed().build(),
-                byUser("parallel").limiter(parallel).onlyWhereNamed().build(),
+                byUser("class").policy(few(1)).explicitOnly().build(),
+                byUser("method").limiter(method).explicitOnly().build(),
+                byUser("second").limiter(second).explicitOnly().build(),
+                byUser("parallel").limiter(parallel).explicitOnly().build(),
                 byUser("login")
                         .limiter(login)
-                        .countOnly(StatusSet.parse("200"))
-                        .onlyWhereNamed()
+                        .countStatuses(StatusSet.parse("200"))
+                        .explicitOnly()
                         .build(),
                 byUser("everywhere").path("/reports").limiter(everywhere).build());
     }
@@ -164,10 +164,10 @@ class RateLimitedHandlerAdapterTest {
         start(
                 engine(
                         byUser("class").path("/other").limiter(both).build(),
-                        byUser("method").policy(few(1)).onlyWhereNamed().build(),
-                        byUser("second").policy(few(1)).onlyWhereNamed().build(),
-                        byUser("login").policy(few(1)).onlyWhereNamed().build(),
-                        byUser("parallel").policy(few(1)).onlyWhereNamed().build()),
+                        byUser("method").policy(few(1)).explicitOnly().build(),
+                        byUser("second").policy(few(1)).explicitOnly().build(),
+                        byUser("login").policy(few(1)).explicitOnly().build(),
+                        byUser("parallel").policy(few(1)).explicitOnly().build()),
                 true);
 
         server.get("/other", ANN);
@@ -245,10 +245,10 @@ class RateLimitedHandlerAdapterTest {
         return engine(
                 another.build(),
                 byUser("parallel").path("/elsewhere").limiter(parallel).build(),
-                byUser("class").policy(few(1)).onlyWhereNamed().build(),
-                byUser("method").policy(few(1)).onlyWhereNamed().build(),
-                byUser("second").policy(few(1)).onlyWhereNamed().build(),
-                byUser("login").policy(few(1)).onlyWhereNamed().build());
+                byUser("class").policy(few(1)).explicitOnly().build(),
+                byUser("method").policy(few(1)).explicitOnly().build(),
+                byUser("second").policy(few(1)).explicitOnly().build(),
+                byUser("login").policy(few(1)).explicitOnly().build());
     }
 
     @Test

@@ -157,7 +157,7 @@ class WideHandlerBypassTest {
         return RateLimitEngine.builder()
                 .rule(RateLimitRule.named("downloads")
                         .path("/downloads/**")
-                        .sharedByAll()
+                        .globalKey()
                         .limiter(limiter)
                         .build())
                 .build();

@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.benchmarks.redis;
 
 import io.github.reactorratelimit.benchmarks.ComparedBenchmark;
-import io.github.reactorratelimit.benchmarks.redis.RedisLimiter.Limit;
+import io.github.reactorratelimit.benchmarks.redis.RedisLimiter.BucketSize;
 import io.github.reactorratelimit.testing.redis.RedisServer;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -82,7 +82,7 @@ public class RedisBenchmark extends ComparedBenchmark {
                 .toArray(String[]::new);
         startNanos = System.nanoTime();
         for (int i = 0; i < instances; i++) {
-            limiters.add(contender.open(client, uri, names, new Limit(permits, burst)));
+            limiters.add(contender.open(client, uri, names, new BucketSize(permits, burst)));
         }
         load = new Load(limiters, keys, inFlight);
     }

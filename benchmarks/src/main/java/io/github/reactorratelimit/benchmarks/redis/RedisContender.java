@@ -50,7 +50,7 @@ public enum RedisContender implements Contender {
         return label;
     }
 
-    RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, RedisLimiter.Limit limit) throws Exception {
+    RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, RedisLimiter.BucketSize limit) throws Exception {
         return opener.open(client, uri, keys, limit);
     }
 }

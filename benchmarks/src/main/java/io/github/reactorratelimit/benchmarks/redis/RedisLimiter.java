@@ -17,7 +17,7 @@ interface RedisLimiter extends AutoCloseable {
      * @param permits per second
      * @param burst its capacity
      */
-    record Limit(long permits, long burst) {}
+    record BucketSize(long permits, long burst) {}
 
     /** Receives each decision once, on any thread, possibly before {@code tryAcquire} returns. */
     interface Receiver {
@@ -38,7 +38,7 @@ interface RedisLimiter extends AutoCloseable {
 
     /** Connects a contender for {@code keys}. Two with the same keys share their state. */
     interface Opener {
-        RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, Limit limit) throws Exception;
+        RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, BucketSize limit) throws Exception;
     }
 
     /** Requests one permit of the key with this number. */

@@ -21,7 +21,7 @@ final class RedissonOnRedis implements RedisLimiter {
         this.limiters = limiters;
     }
 
-    static RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, Limit limit) {
+    static RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, BucketSize limit) {
         Config config = new Config();
         config.useSingleServer().setAddress("redis://" + uri.getHost() + ":" + uri.getPort());
         RedissonClient redisson = Redisson.create(config);

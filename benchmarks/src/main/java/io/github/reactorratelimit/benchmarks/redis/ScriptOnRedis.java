@@ -53,7 +53,7 @@ public final class ScriptOnRedis implements RedisLimiter {
         this.arguments = arguments;
     }
 
-    static RedisLimiter smallest(RedisClient client, RedisURI uri, String[] keys, Limit limit) {
+    static RedisLimiter smallest(RedisClient client, RedisURI uri, String[] keys, BucketSize limit) {
         long micros = 1_000_000 / limit.permits();
         String[][] names = Arrays.stream(keys).map(key -> new String[] {key}).toArray(String[][]::new);
         return new ScriptOnRedis(
@@ -66,7 +66,7 @@ public final class ScriptOnRedis implements RedisLimiter {
     }
 
     /** The script of Spring Cloud Gateway's RedisRateLimiter, without the layers of Spring above it. */
-    static RedisLimiter gateway(RedisClient client, RedisURI uri, String[] keys, Limit limit) throws IOException {
+    static RedisLimiter gateway(RedisClient client, RedisURI uri, String[] keys, BucketSize limit) throws IOException {
         String[][] names = Arrays.stream(keys)
                 .map(key -> "request_rate_limiter.{" + key + "}.")
                 .map(prefix -> new String[] {prefix + "tokens", prefix + "timestamp"})

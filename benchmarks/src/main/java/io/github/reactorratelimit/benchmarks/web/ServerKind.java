@@ -10,22 +10,23 @@ public enum ServerKind implements Contender {
     DENYING(Kind.FLOOR, "429 and nothing else", false, false),
     /** A call of the smallest script for each request, and nothing else. */
     SCRIPT(Kind.FLOOR, "one smallest script each", true, true),
-    OURS(Kind.OURS, "reactor-ratelimit", false, true, limit("10000 per second"), "ratelimit.store=local"),
-    OURS_DENIED(Kind.OURS, "reactor-ratelimit, denied", false, false, limit("1 per day"), "ratelimit.store=local"),
+    OURS(Kind.OURS, "reactor-ratelimit", false, true, limit("10000 per second"), "reactor-ratelimit.store=local"),
+    OURS_DENIED(
+            Kind.OURS, "reactor-ratelimit, denied", false, false, limit("1 per day"), "reactor-ratelimit.store=local"),
     OURS_REDIS(
             Kind.OURS,
             "reactor-ratelimit on Redis",
             true,
             true,
             limit("10000 per second"),
-            "ratelimit.redis.deadline=10s"),
+            "reactor-ratelimit.redis.deadline=10s"),
     OURS_REDIS_DENIED(
             Kind.OURS,
             "reactor-ratelimit on Redis, denied",
             true,
             false,
             limit("1 per day"),
-            "ratelimit.redis.deadline=10s"),
+            "reactor-ratelimit.redis.deadline=10s"),
     BUCKET4J_STARTER(Kind.PEER, "Bucket4j's starter", false, true, StarterServer.properties(10_000, "seconds")),
     BUCKET4J_STARTER_DENIED(Kind.PEER, "Bucket4j's starter, denied", false, false, StarterServer.properties(1, "days")),
     GATEWAY(Kind.PEER, "Spring Cloud Gateway's filter", true, true, "bench.gateway.rate=10000", "bench.gateway.cost=1"),
@@ -65,8 +66,8 @@ public enum ServerKind implements Contender {
     }
 
     private static String limit(String rate) {
-        return "spring.application.json={\"ratelimit\":{\"limits\":[{\"name\":\"all\",\"key\":\"ip\",\"limit\":\""
-                + rate + "\"}]}}";
+        return "spring.application.json={\"reactor-ratelimit\":{\"limits\":{\"all\":{\"key\":\"ip\",\"limit\":\"" + rate
+                + "\"}}}}";
     }
 
     boolean allows() {
@@ -82,7 +83,7 @@ public enum ServerKind implements Contender {
     List<Class<?>> sources() {
         return switch (this) {
             case BUCKET4J_STARTER, BUCKET4J_STARTER_DENIED -> List.of(StarterServer.class);
-            case DENYING -> List.of(DenyingServer.class);
+            case DENYING -> List.of(WebServer.Denying.class);
             case SCRIPT -> List.of(ScriptServer.class);
             case GATEWAY, GATEWAY_DENIED -> List.of(GatewayServer.class);
             default -> List.of();
@@ -102,7 +103,10 @@ public enum ServerKind implements Contender {
         all.addAll(properties);
         boolean ours = name().startsWith("OURS");
         if (onRedis) {
-            all.add(ours ? "ratelimit.redis.uri=redis://127.0.0.1:" + redisPort : "bench.redis.port=" + redisPort);
+            all.add(
+                    ours
+                            ? "reactor-ratelimit.redis.uri=redis://127.0.0.1:" + redisPort
+                            : "bench.redis.port=" + redisPort);
         }
         return all.stream().map(property -> "--" + property).toArray(String[]::new);
     }

@@ -1,17 +1,20 @@
 package io.github.reactorratelimit.benchmarks.web;
 
+import io.github.reactorratelimit.testing.Await;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.URI;
 import java.time.Duration;
-import java.util.concurrent.locks.LockSupport;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.http.HttpStatus;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
 /** A Boot application with one endpoint and a rate limit in front of it. */
@@ -20,7 +23,6 @@ final class WebServer implements AutoCloseable {
     static final String PATH = "/hello";
 
     private static final Duration LONGEST_START = Duration.ofMinutes(2);
-    private static final Duration PAUSE = Duration.ofMillis(5);
 
     private final ConfigurableApplicationContext context;
 
@@ -44,6 +46,19 @@ final class WebServer implements AutoCloseable {
         }
     }
 
+    /** The floor of a denial: a status without a limiter, headers or a body. */
+    @Configuration(proxyBeanMethods = false)
+    static class Denying {
+
+        @Bean
+        WebFilter denyingFilter() {
+            return (exchange, chain) -> {
+                exchange.getResponse().setStatusCode(HttpStatus.TOO_MANY_REQUESTS);
+                return exchange.getResponse().setComplete();
+            };
+        }
+    }
+
     /** Starts a server and waits until it responds as its kind says. */
     static WebServer start(ServerKind kind, int redisPort) throws IOException {
         SpringApplicationBuilder builder = new SpringApplicationBuilder(Application.class)
@@ -54,7 +69,7 @@ final class WebServer implements AutoCloseable {
         try {
             server.awaitStatus(kind.status());
             return server;
-        } catch (IOException | RuntimeException neverReady) {
+        } catch (RuntimeException | AssertionError neverReady) {
             server.close();
             throw neverReady;
         }
@@ -64,16 +79,8 @@ final class WebServer implements AutoCloseable {
      * A limit on Redis that is still connecting responds with 503, so this waits for the expected status.
      * That may use the permits of 127.0.0.1.
      */
-    private void awaitStatus(int expected) throws IOException {
-        long begun = System.nanoTime();
-        int status = status();
-        while (status != expected) {
-            if (System.nanoTime() - begun > LONGEST_START.toNanos()) {
-                throw new IllegalStateException("status " + status + " instead of " + expected);
-            }
-            LockSupport.parkNanos(PAUSE.toNanos());
-            status = status();
-        }
+    private void awaitStatus(int expected) {
+        Await.until("status " + expected, LONGEST_START, () -> status() == expected);
     }
 
     private int status() throws IOException {

@@ -56,7 +56,7 @@ class WebServersTest {
             })
     void responseIsCompleteWithItsLastByteAndNotBefore(String text) {
         ByteBuffer received = ByteBuffer.allocate(1_024);
-        HttpResponse response = new HttpResponse();
+        HttpConnection.Response response = new HttpConnection.Response();
         byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
         for (int i = 0; i < bytes.length; i++) {
             assertThat(response.isComplete(received)).as(text.substring(0, i)).isFalse();

@@ -41,7 +41,7 @@ public abstract class MovingTab {
         browser = Chromium.start();
         time = VirtualTimeScheduler.create();
         // What the filter does is another test's matter; here a fast machine must not meet it.
-        playground = Playground.start(time, "ratelimit.enabled=false");
+        playground = Playground.start(time, "reactor-ratelimit.enabled=false");
     }
 
     @AfterAll

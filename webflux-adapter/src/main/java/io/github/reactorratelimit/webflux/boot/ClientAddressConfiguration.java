@@ -9,12 +9,13 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.web.server.adapter.ForwardedHeaderTransformer;
 
-/** How the address of a client is found, by {@code ratelimit.client-address}. */
+/** How the address of a client is found, by {@code reactor-ratelimit.client-address}. */
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(RateLimitProperties.class)
 class ClientAddressConfiguration {
 
     @Bean
+    @ConditionalOnMissingBean
     @ConfigurationPropertiesBinding
     static PropertyTextConverter rateLimitPropertyTextConverter() {
         return new PropertyTextConverter();
@@ -24,8 +25,8 @@ class ClientAddressConfiguration {
     @ConditionalOnMissingBean
     ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
         if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
-            Callers.requireHeadersLeft(properties.clientAddress());
+            ClientAddressFactory.requireHeadersLeft(properties.clientAddress());
         }
-        return Callers.address(properties.clientAddress());
+        return ClientAddressFactory.address(properties.clientAddress());
     }
 }

@@ -16,20 +16,22 @@ import reactor.core.publisher.Mono;
  *
  * @param properties as they were when the application started
  * @param rule what the engine applies
+ * @param hard decides
  * @param soft decides who waits; null if nobody does because of a soft limit
  * @param overrides policies of keys that have their own; null if there were none at the start
- * @param figures counts its answers
+ * @param statistics counts its decisions
  * @param store where it lives
  * @param configured the numbers that the configuration had when it was last read; others may rule, because somebody changed them
  */
 record ConfiguredLimit(
         LimitProperties properties,
         RateLimitRule rule,
-        @Nullable RateLimiter soft,
+        ReopenableLimiter hard,
+        @Nullable ReopenableLimiter soft,
         @Nullable KeyPolicies overrides,
-        LimitFigures figures,
+        LimitStatistics statistics,
         StoreKind store,
-        AtomicReference<LimitNumbers> configured) {
+        AtomicReference<LimitSettings> configured) {
 
     /** Of nobody. A limiter that was asked for a key knows which policy rules. */
     private static final String ANY_KEY = "-";
@@ -39,22 +41,22 @@ record ConfiguredLimit(
     }
 
     RateLimiter limiter() {
-        return rule.limiter();
+        return hard.current();
     }
 
     /** Whether none of these numbers can rule: permits in flight cannot be carried over to a limit by time, nor the other way round. */
-    boolean isOfAnotherKind(LimitNumbers numbers) {
+    boolean isOfAnotherKind(LimitSettings numbers) {
         return limiter().policy().needsRelease() != numbers.policy().needsRelease();
     }
 
     /** Why no request could ever pass if these numbers ruled; null if some can. What a request costs stays as it was at the start. */
     @Nullable
-    String obstacleToRequests(LimitNumbers numbers) {
+    String obstacleToRequests(LimitSettings numbers) {
         return numbers.obstacleTo(properties.costOfEach(), overrides != null);
     }
 
     /** Which of these numbers cannot rule from now on, and why; empty if all can. */
-    List<String> obstacles(LimitNumbers numbers) {
+    List<String> obstacles(LimitSettings numbers) {
         List<String> obstacles = new ArrayList<>();
         if ((numbers.soft() == null) != (soft == null)) {
             obstacles.add("soft-limit was added or removed");
@@ -69,13 +71,13 @@ record ConfiguredLimit(
      * Lets those of these numbers rule from now on that differ from the ones configured before; true if something changed. What was
      * spent is kept, and what somebody changed meanwhile too where the configuration is as it was.
      */
-    Mono<Boolean> change(LimitNumbers numbers) {
+    Mono<Boolean> change(LimitSettings numbers) {
         return Mono.defer(() -> {
-            LimitNumbers before = lastConfigured();
+            LimitSettings before = lastConfigured();
             Mono<Boolean> hard = changed(limiter(), before.policy(), numbers.policy());
             Mono<Boolean> softer = soft == null || numbers.soft() == null
                     ? Mono.just(false)
-                    : changed(soft, before.soft(), numbers.soft());
+                    : changed(soft.current(), before.soft(), numbers.soft());
             return hard.zipWith(softer, (one, other) -> {
                 boolean others = overrides != null && overrides.replace(numbers.overrides());
                 configured.set(numbers);
@@ -91,7 +93,7 @@ record ConfiguredLimit(
                 : limiter.changePolicy(policy).thenReturn(true);
     }
 
-    LimitNumbers lastConfigured() {
+    LimitSettings lastConfigured() {
         return Objects.requireNonNull(configured.get());
     }
 
@@ -101,7 +103,7 @@ record ConfiguredLimit(
     }
 
     /** Which policy rules instead of the configured one, as soon as that is known; empty if that one does, or nobody can tell. */
-    Mono<RateLimitPolicy> usurper() {
+    Mono<RateLimitPolicy> overridingPolicy() {
         return Mono.defer(() -> limiter().peek(ANY_KEY))
                 .onErrorComplete()
                 .then(Mono.fromSupplier(limiter()::policy))
@@ -109,6 +111,13 @@ record ConfiguredLimit(
     }
 
     Mono<Void> close() {
-        return soft == null ? limiter().close() : Mono.whenDelayError(limiter().close(), soft.close());
+        return soft == null ? hard.close() : Mono.whenDelayError(hard.close(), soft.close());
+    }
+
+    void reopen() {
+        hard.reopen();
+        if (soft != null) {
+            soft.reopen();
+        }
     }
 }

@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  * A limit as the endpoint shows it. Never a key, which may be a secret.
  *
  * @param name its name
- * @param policy the policy that rules now
+ * @param policy the policy in effect
  * @param paths its path patterns; empty for every path
  * @param key what it counts by, as it is written in the configuration; null for a rule of the application's own
  * @param store where it lives; null if its limiter was not made by {@link RateLimits}
- * @param figures its answers since the application started; null if its limiter was not made by {@link RateLimits}
- * @param hotKeys the keys that stand out; null if its limiter was not made by {@link RateLimits}
+ * @param statistics its decisions since the application started; null if its limiter was not made by {@link RateLimits}
+ * @param hotKeys its hot keys; null if its limiter was not made by {@link RateLimits}
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record LimitDescription(
@@ -23,8 +23,8 @@ public record LimitDescription(
         List<String> paths,
         @Nullable String key,
         @Nullable String store,
-        @Nullable Figures figures,
-        @Nullable StandingOut hotKeys) {
+        @Nullable Statistics statistics,
+        @Nullable HotKeySummary hotKeys) {
 
     /**
      * Answers since the application started, of this instance.
@@ -33,7 +33,7 @@ public record LimitDescription(
      * @param denied requests that were denied
      * @param permitsTaken permits of those that were allowed; what was given back counts as taken
      */
-    public record Figures(long allowed, long denied, long permitsTaken) {}
+    public record Statistics(long allowed, long denied, long permitsTaken) {}
 
     /**
      * Hashes of keys, with how many permits at least and at most were theirs.
@@ -41,7 +41,7 @@ public record LimitDescription(
      * @param mostUsed those that took most permits
      * @param mostDenied those that were denied most
      */
-    public record StandingOut(List<HotKey> mostUsed, List<HotKey> mostDenied) {}
+    public record HotKeySummary(List<HotKey> mostUsed, List<HotKey> mostDenied) {}
 
     /**
      * All limits.

@@ -3,15 +3,18 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterBuilder;
+import io.github.reactorratelimit.webflux.MissingKey;
 import io.github.reactorratelimit.webflux.RateLimitMode;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitRuleBuilder;
 import io.github.reactorratelimit.webflux.RequestCost;
 import io.github.reactorratelimit.webflux.StatusSet;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.MissingKeyAction;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -64,8 +67,8 @@ final class LimitFactory {
         return stores.shared();
     }
 
-    LimitNumbers numbers(LimitProperties limit, String at) {
-        return LimitNumbers.of(limit, keys, at);
+    LimitSettings settings(LimitProperties limit, String at) {
+        return LimitSettings.of(limit, keys, at);
     }
 
     /**
@@ -73,80 +76,100 @@ final class LimitFactory {
      *
      * @param at the name of its properties
      */
-    ConfiguredLimit make(LimitProperties limit, String at) {
-        String name = Properties.required(limit.name(), at + ".name", "is needed: each limit has its own");
-        RateLimitRuleBuilder rule = Properties.of(at + ".name", () -> RateLimitRule.named(name));
-        LimitNumbers numbers = numbers(limit, at);
-        List<LimitKey> key = Properties.orNone(limit.key());
-        Properties.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
-        Properties.of(
-                at + ".key", () -> rule.key(keys.key(key, !numbers.overrides().isEmpty())));
+    ConfiguredLimit make(String name, LimitProperties limit, String at) {
+        RateLimitRuleBuilder rule = PropertyChecks.of(at, () -> RateLimitRule.named(name));
+        LimitSettings settings = settings(limit, at);
+        List<LimitKey> key = PropertyChecks.orNone(limit.key());
+        PropertyChecks.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
+        PropertyChecks.of(
+                at + ".key", () -> rule.key(keys.key(key, !settings.overrides().isEmpty())));
         warnIfNobodyIsLoggedIn(name, key);
         requests(limit, rule, at);
-        countOnly(limit, rule, at);
-        rule.missingKey(limit.missingKey()).onFailure(stores.onFailure(limit));
+        countStatuses(limit, rule, at);
+        rule.missingKey(missingKey(limit, at)).onFailure(stores.onFailure(limit));
         if (Optional.ofNullable(limit.afterAuthentication())
                 .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
             rule.afterAuthentication();
         }
-        return limited(limit, rule, name, numbers, at);
+        return limited(limit, rule, name, settings, at);
     }
 
     /** A limiter of the application itself: like those of limits, with what {@code more} adds. */
     OwnLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
-        LimitFigures figures = new LimitFigures(hotKeys);
-        RateLimiterBuilder builder = RateLimiter.builder(policy)
+        LimitStatistics statistics = new LimitStatistics(hotKeys);
+        ReopenableLimiter limiter = new ReopenableLimiter(() -> more.apply(
+                        builder(name, policy, statistics).store(stores.standard(policy, "limiter '" + name + "'")))
+                .build());
+        StoreKind store = stores.standardKind();
+        return new OwnLimiter(
+                limiter, store == StoreKind.REDIS ? limiter.proxy() : limiter.current(), statistics, store);
+    }
+
+    private RateLimiterBuilder builder(String name, RateLimitPolicy policy, LimitStatistics statistics) {
+        return RateLimiter.builder(policy)
                 .name(name)
-                .store(stores.standard(policy, "limiter '" + name + "'"))
                 .recorder(recorders.of(name))
-                .keyRecorder(figures);
-        return new OwnLimiter(more.apply(builder).build(), figures, stores.standardKind());
+                .keyRecorder(statistics);
     }
 
     /**
      * A limiter of the application itself.
      *
+     * @param opened closes and opens it
      * @param limiter decides
-     * @param figures counts its answers
+     * @param statistics counts its decisions
      * @param store where it lives
      */
-    record OwnLimiter(RateLimiter limiter, LimitFigures figures, StoreKind store) {}
+    record OwnLimiter(ReopenableLimiter opened, RateLimiter limiter, LimitStatistics statistics, StoreKind store) {}
+
+    private static MissingKey missingKey(LimitProperties limit, String at) {
+        Integer status = limit.missingKeyStatus();
+        boolean shared = limit.missingKey() == MissingKeyAction.SHARED;
+        PropertyChecks.check(status == null || !shared, at + ".missing-key-status", "is only for missing-key: deny");
+        if (shared) {
+            return MissingKey.shared();
+        }
+        return PropertyChecks.of(
+                at + ".missing-key-status",
+                () -> status == null ? MissingKey.deny() : MissingKey.deny(HttpStatusCode.valueOf(status)));
+    }
 
     private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
-        List<String> paths = Properties.orNone(limit.paths());
-        List<HttpMethod> methods = Properties.orNone(limit.methods()).stream()
+        List<String> paths = PropertyChecks.orNone(limit.paths());
+        List<HttpMethod> methods = PropertyChecks.orNone(limit.methods()).stream()
                 .map(RequestMethod::asHttpMethod)
                 .toList();
-        if (limit.onlyWhereNamed()) {
-            Properties.check(paths.isEmpty(), at + ".paths", "are of no use: the limit is only where it is named");
-            Properties.check(methods.isEmpty(), at + ".methods", "are of no use: the limit is only where it is named");
-            rule.onlyWhereNamed();
+        if (limit.explicitOnly()) {
+            PropertyChecks.check(paths.isEmpty(), at + ".paths", "are of no use: the limit is explicit-only");
+            PropertyChecks.check(methods.isEmpty(), at + ".methods", "are of no use: the limit is explicit-only");
+            rule.explicitOnly();
             return;
         }
-        Properties.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
+        PropertyChecks.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
         rule.methods(methods);
         exempt.ifPresent(rule::unless);
     }
 
-    /** A client chooses whether it says how long a body is: unless told otherwise, one of unknown length costs all that rules then. */
-    private static RequestCost cost(LimitProperties limit, RateLimiter limiter, LimitNumbers numbers, String at) {
+    /** A client chooses whether it sends a length: by default, a body of unknown length costs the whole limit. */
+    private static RequestCost cost(
+            LimitProperties limit, ReopenableLimiter limiter, LimitSettings settings, String at) {
         Long given = limit.cost();
-        RequestCost fixed = Properties.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
+        RequestCost fixed = PropertyChecks.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
         if (limit.bytesPerPermit() == null) {
-            return isOnlyForSome(given, numbers) ? exchange -> fixed.permits(exchange) : fixed;
+            return isOnlyForSome(given, settings) ? exchange -> fixed.permits(exchange) : fixed;
         }
         long bytes = limit.bytesPerPermit().toBytes();
-        RequestCost checked = Properties.of(
-                at + ".bytes-per-permit", () -> RequestCost.contentLength(bytes, given == null ? 1 : given));
-        return given != null
-                ? checked
-                : exchange -> RequestCost.contentLength(bytes, limiter.policy().capacity())
-                        .permits(exchange);
+        return PropertyChecks.of(
+                at + ".bytes-per-permit",
+                () -> given == null
+                        ? RequestCost.contentLength(
+                                bytes, () -> limiter.current().policy().capacity())
+                        : RequestCost.contentLength(bytes, given));
     }
 
     /** Whether only keys with a limit of their own can ever pay as much: a rule would refuse that, as it knows nothing of them. */
-    private static boolean isOnlyForSome(@Nullable Long cost, LimitNumbers numbers) {
-        return cost != null && numbers.overrides().values().stream().anyMatch(policy -> policy.capacity() >= cost);
+    private static boolean isOnlyForSome(@Nullable Long cost, LimitSettings settings) {
+        return cost != null && settings.overrides().values().stream().anyMatch(policy -> policy.capacity() >= cost);
     }
 
     /** Without authentication no request has a principal: a missing key would be the rule. */
@@ -161,11 +184,11 @@ final class LimitFactory {
         }
     }
 
-    private static void countOnly(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
-        List<StatusSet> statuses = Properties.orNone(limit.countOnly());
-        Properties.check(
+    private static void countStatuses(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
+        List<StatusSet> statuses = PropertyChecks.orNone(limit.countStatuses());
+        PropertyChecks.check(
                 statuses.isEmpty() || limit.algorithm() != LimitProperties.Algorithm.CONCURRENCY,
-                at + ".count-only",
+                at + ".count-statuses",
                 "is not for algorithm concurrency, whose permits come back anyway");
         if (!statuses.isEmpty()) {
             rule.countWhen(exchange -> {
@@ -177,59 +200,69 @@ final class LimitFactory {
     }
 
     private ConfiguredLimit limited(
-            LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitNumbers numbers, String at) {
-        LimitFigures figures = new LimitFigures(hotKeys);
-        KeyPolicies overrides = numbers.overrides().isEmpty() ? null : new KeyPolicies(numbers.overrides());
-        RateLimiterBuilder hard = RateLimiter.builder(numbers.policy())
-                .name(name)
-                .store(stores.of(limit, numbers.policy(), at))
-                .recorder(recorders.of(name))
-                .keyRecorder(figures);
-        if (overrides != null) {
-            hard.policyPerKey(overrides::of, OVERRIDES_KEPT);
-        }
+            LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitSettings settings, String at) {
+        LimitStatistics statistics = new LimitStatistics(hotKeys);
+        KeyPolicies overrides = settings.overrides().isEmpty() ? null : new KeyPolicies(settings.overrides());
+        AtomicReference<LimitSettings> configured = new AtomicReference<>(settings);
+        RateLimitPolicy shadow = new LimitPolicies(limit, at).beside(limit.shadow(), "shadow");
         Duration maxWait = maxWait(limit, at);
-        RateLimiter soft = numbers.soft() == null ? null : soft(limit, name, numbers.soft(), at);
-        rule.mode(Properties.of(at + ".max-wait", () -> mode(soft, maxWait)));
-        RateLimiter limiter = Properties.of(at + ".limit", hard::build);
-        rule.cost(cost(limit, limiter, numbers, at));
-        RateLimitRule made = Properties.of(at, () -> rule.limiter(limiter).build());
-        return new ConfiguredLimit(
-                limit, made, soft, overrides, figures, stores.kind(limit), new AtomicReference<>(numbers));
+        ReopenableLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
+        rule.mode(PropertyChecks.of(at + ".max-wait", () -> mode(soft, maxWait)));
+        ReopenableLimiter hard = new ReopenableLimiter(() -> {
+            RateLimitPolicy policy = Objects.requireNonNull(configured.get()).policy();
+            RateLimiterBuilder builder =
+                    builder(name, policy, statistics).store(stores.of(limit, limit.prepaid(), policy, at));
+            if (overrides != null) {
+                builder.policyPerKey(overrides::of, OVERRIDES_KEPT);
+            }
+            if (shadow != null) {
+                builder.shadow(shadow);
+            }
+            return PropertyChecks.of(at + (shadow == null ? ".limit" : ".shadow"), builder::build);
+        });
+        rule.cost(cost(limit, hard, settings, at));
+        RateLimitRule made =
+                PropertyChecks.of(at, () -> rule.limiter(hard::current).build());
+        return new ConfiguredLimit(limit, made, hard, soft, overrides, statistics, stores.kind(limit), configured);
     }
 
-    private RateLimiter soft(LimitProperties limit, String name, RateLimitPolicy policy, String at) {
+    private ReopenableLimiter soft(
+            LimitProperties limit, String name, AtomicReference<LimitSettings> configured, String at) {
         String softName = name + ".soft";
-        return Properties.of(
+        return PropertyChecks.of(
                 at + ".soft-limit",
-                () -> RateLimiter.builder(policy)
-                        .name(softName)
-                        .store(stores.of(limit, policy, at))
-                        .recorder(recorders.of(softName))
-                        .build());
+                () -> new ReopenableLimiter(() -> {
+                    RateLimitPolicy policy = Objects.requireNonNull(
+                            Objects.requireNonNull(configured.get()).soft());
+                    return RateLimiter.builder(policy)
+                            .name(softName)
+                            .store(stores.of(limit, null, policy, at))
+                            .recorder(recorders.of(softName))
+                            .build();
+                }));
     }
 
     private static @Nullable Duration maxWait(LimitProperties limit, String at) {
         boolean waits = limit.mode() == Mode.DELAY || limit.softLimit() != null;
-        Properties.check(
+        PropertyChecks.check(
                 !waits || limit.maxWait() != null,
                 at + ".max-wait",
                 "is needed, such as 2s: requests wait with mode delay or a soft-limit");
-        Properties.check(
+        PropertyChecks.check(
                 limit.mode() != Mode.REJECT || limit.maxWait() == null,
                 at + ".max-wait",
                 "is only for mode delay: with mode reject nobody waits");
-        Properties.check(
+        PropertyChecks.check(
                 limit.mode() != Mode.REJECT || limit.softLimit() == null,
                 at + ".soft-limit",
                 "is only for mode delay: with mode reject nobody waits");
         return limit.maxWait();
     }
 
-    private static RateLimitMode mode(@Nullable RateLimiter soft, @Nullable Duration maxWait) {
+    private static RateLimitMode mode(@Nullable ReopenableLimiter soft, @Nullable Duration maxWait) {
         if (maxWait == null) {
             return RateLimitMode.reject();
         }
-        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft, maxWait);
+        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft.proxy(), maxWait);
     }
 }

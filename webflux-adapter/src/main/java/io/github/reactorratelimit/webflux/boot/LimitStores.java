@@ -6,6 +6,7 @@ import io.github.reactorratelimit.local.LocalStore;
 import io.github.reactorratelimit.webflux.FailureAction;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
+import java.time.Duration;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -22,13 +23,14 @@ final class LimitStores {
      */
     LimitStores(RateLimitProperties properties, @Nullable Supplier<SharedStore> redis) {
         this.properties = properties;
-        this.local = Properties.of("ratelimit.max-keys", () -> LocalStore.withMaxKeys(properties.maxKeys()));
+        this.local =
+                PropertyChecks.of("reactor-ratelimit.max-keys", () -> LocalStore.withMaxKeys(properties.maxKeys()));
         this.redis = redis;
         boolean named = properties.redis().uri() != null
-                || !Properties.orNone(properties.redis().clusterUris()).isEmpty();
-        Properties.check(
+                || !PropertyChecks.orNone(properties.redis().clusterUris()).isEmpty();
+        PropertyChecks.check(
                 redis != null || !named,
-                "ratelimit.redis.uri",
+                "reactor-ratelimit.redis.uri",
                 "needs Lettuce, which is not on the class path: add io.lettuce:lettuce-core");
     }
 
@@ -37,18 +39,24 @@ final class LimitStores {
         return limit.store() == null ? standardKind() : limit.store();
     }
 
-    RateLimitStore of(LimitProperties limit, RateLimitPolicy policy, String at) {
+    /** @param prepaid for how long permits are debited ahead; null if they are not */
+    RateLimitStore of(LimitProperties limit, @Nullable Duration prepaid, RateLimitPolicy policy, String at) {
         StoreKind kind = kind(limit);
-        Properties.check(
+        PropertyChecks.check(
+                kind != StoreKind.LOCAL || limit.prepaid() == null,
+                at + ".prepaid",
+                "is only for limits in Redis, and this one is local");
+        PropertyChecks.check(
                 kind != StoreKind.LOCAL || limit.whenUnavailable() == null,
                 at + ".when-unavailable",
                 "is only for limits in Redis, and this one is local");
-        return of(kind, limit.store() == null ? "ratelimit.store" : at + ".store", whenUnavailable(limit), policy, at);
+        String property = limit.store() == null ? "reactor-ratelimit.store" : at + ".store";
+        return of(kind, property, whenUnavailable(limit), prepaid, policy, at);
     }
 
     /** For a limiter of the application itself: where limits live that do not say so. */
     RateLimitStore standard(RateLimitPolicy policy, String at) {
-        return of(standardKind(), "ratelimit.store", properties.redis().whenUnavailable(), policy, at);
+        return of(standardKind(), "reactor-ratelimit.store", properties.redis().whenUnavailable(), null, policy, at);
     }
 
     StoreKind standardKind() {
@@ -59,19 +67,25 @@ final class LimitStores {
     }
 
     private RateLimitStore of(
-            StoreKind kind, String property, WhenUnavailable mode, RateLimitPolicy policy, String at) {
+            StoreKind kind,
+            String property,
+            WhenUnavailable mode,
+            @Nullable Duration prepaid,
+            RateLimitPolicy policy,
+            String at) {
         if (kind == StoreKind.LOCAL) {
             return local;
         }
-        Supplier<SharedStore> server = Properties.required(
+        Supplier<SharedStore> server = PropertyChecks.required(
                 redis,
                 property,
-                "is redis, but there is none: set ratelimit.redis.uri, or spring-boot-starter-data-redis");
+                "is redis, but there is none: set reactor-ratelimit.redis.uri, or spring-boot-starter-data-redis");
         Integer instances = mode == WhenUnavailable.LOCAL ? instances(policy, at) : null;
         if (shared == null) {
             shared = server.get();
         }
-        return shared.store(mode, instances);
+        SharedStore store = shared;
+        return PropertyChecks.of(at + ".prepaid", () -> store.store(mode, instances, prepaid));
     }
 
     private WhenUnavailable whenUnavailable(LimitProperties limit) {
@@ -94,11 +108,11 @@ final class LimitStores {
     }
 
     private Integer instances(RateLimitPolicy policy, String at) {
-        Integer instances = Properties.required(
+        Integer instances = PropertyChecks.required(
                 properties.redis().instances(),
-                "ratelimit.redis.instances",
+                "reactor-ratelimit.redis.instances",
                 "is needed: while Redis is away each instance gives out its share of the limit");
-        Properties.of(at + ".limit", () -> policy.share(instances));
+        PropertyChecks.of(at + ".limit", () -> policy.share(instances));
         return instances;
     }
 }

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import io.github.reactorratelimit.webflux.MissingKey;
 import io.github.reactorratelimit.webflux.StatusSet;
 import io.github.reactorratelimit.webflux.key.Cidr;
 import java.util.List;
@@ -8,26 +7,20 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.convert.ConversionFailedException;
 import org.springframework.core.convert.TypeDescriptor;
 import org.springframework.core.convert.converter.GenericConverter;
-import org.springframework.http.HttpStatusCode;
 
 /** Reads what is written in a few words. YAML takes {@code 401} for a number, so texts and numbers are the same here. */
 final class PropertyTextConverter implements GenericConverter {
-
-    private static final Pattern DENY = Pattern.compile("deny(?:\\s+([1-9]\\d{2}))?");
 
     private static final Map<Class<?>, Function<String, ?>> PARSERS = Map.of(
             Rate.class, Rate::parse,
             LimitKey.class, LimitKey::parse,
             StatusSet.class, StatusSet::parse,
-            Cidr.class, text -> Cidr.parse(text.strip()),
-            MissingKey.class, PropertyTextConverter::missingKey);
+            Cidr.class, text -> Cidr.parse(text.strip()));
 
     @Override
     public Set<ConvertiblePair> getConvertibleTypes() {
@@ -48,20 +41,5 @@ final class PropertyTextConverter implements GenericConverter {
         return PARSERS.containsKey(failed.getTargetType().getType()) && failed.getCause() != null
                 ? failed.getCause().getMessage()
                 : null;
-    }
-
-    private static MissingKey missingKey(String text) {
-        String written = text.strip();
-        if (written.equals("shared")) {
-            return MissingKey.shared();
-        }
-        Matcher deny = DENY.matcher(written);
-        if (!deny.matches()) {
-            throw new IllegalArgumentException(
-                    "'" + text + "' is none of 'deny', 'deny <status>' such as 'deny 401', and 'shared'");
-        }
-        return deny.group(1) == null
-                ? MissingKey.deny()
-                : MissingKey.deny(HttpStatusCode.valueOf(Integer.parseInt(deny.group(1))));
     }
 }

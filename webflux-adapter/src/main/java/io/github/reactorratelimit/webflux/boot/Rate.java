@@ -2,23 +2,27 @@ package io.github.reactorratelimit.webflux.boot;
 
 import java.math.BigInteger;
 import java.time.Duration;
+import java.time.Period;
 import java.time.temporal.ChronoUnit;
+import java.time.temporal.TemporalAmount;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.convert.DurationStyle;
 
 /**
- * A number of permits in a time, as people write it: {@code 100 per minute}, {@code 5 per 10 minutes}, {@code 20/s}, {@code 3 per PT1H30M}. A
+ * A number of permits in a time, as people write it: {@code 100 per minute}, {@code 5 per 10 minutes}, {@code 20/s}, {@code 3 per PT1H30M}, {@code 10000 per month}. A
  * number alone ({@code 20}) is for what is limited at one time and not per time.
  *
  * @param permits how many, at least 1
- * @param period in which time; null for a number alone
+ * @param period in which time: a {@link Duration}, or a month; null for a number alone
  */
-public record Rate(long permits, @Nullable Duration period) {
+public record Rate(long permits, @Nullable TemporalAmount period) {
 
     private static final String ALLOWED =
             "write a number and a time, such as '100 per minute', '5 per 10 minutes' or '20/s', or a number alone"
@@ -27,25 +31,24 @@ public record Rate(long permits, @Nullable Duration period) {
     private static final Pattern FORM = Pattern.compile("(\\d[\\d_]*)(?:\\s*(?:/|\\bper\\b)\\s*(\\S.*))?");
     private static final Pattern SPAN = Pattern.compile("(\\d{1,9})?\\s*([a-z]+)");
 
-    private static final Map<String, ChronoUnit> UNITS = Map.ofEntries(
-            Map.entry("ms", ChronoUnit.MILLIS),
-            Map.entry("millisecond", ChronoUnit.MILLIS),
-            Map.entry("s", ChronoUnit.SECONDS),
-            Map.entry("sec", ChronoUnit.SECONDS),
-            Map.entry("second", ChronoUnit.SECONDS),
-            Map.entry("m", ChronoUnit.MINUTES),
-            Map.entry("min", ChronoUnit.MINUTES),
-            Map.entry("minute", ChronoUnit.MINUTES),
-            Map.entry("h", ChronoUnit.HOURS),
-            Map.entry("hour", ChronoUnit.HOURS),
-            Map.entry("d", ChronoUnit.DAYS),
-            Map.entry("day", ChronoUnit.DAYS));
+    private static final Map<String, ChronoUnit> SHORT_UNITS = Map.of(
+            "ms", ChronoUnit.MILLIS,
+            "millisecond", ChronoUnit.MILLIS,
+            "s", ChronoUnit.SECONDS,
+            "sec", ChronoUnit.SECONDS,
+            "m", ChronoUnit.MINUTES,
+            "min", ChronoUnit.MINUTES,
+            "h", ChronoUnit.HOURS,
+            "d", ChronoUnit.DAYS);
+
+    private static final Set<ChronoUnit> UNITS =
+            EnumSet.of(ChronoUnit.SECONDS, ChronoUnit.MINUTES, ChronoUnit.HOURS, ChronoUnit.DAYS, ChronoUnit.MONTHS);
 
     public Rate {
         if (permits < 1) {
             throw new IllegalArgumentException("a limit must be at least 1, was " + permits);
         }
-        if (period != null && (period.isZero() || period.isNegative())) {
+        if (period instanceof Duration time && (time.isZero() || time.isNegative())) {
             throw new IllegalArgumentException("the time of a limit must be positive, was " + period);
         }
     }
@@ -69,9 +72,9 @@ public record Rate(long permits, @Nullable Duration period) {
         return inTimeOf(other).compareTo(other.inTimeOf(this)) > 0;
     }
 
-    /** Permits times the nanoseconds of another one: what is comparable with what that says of this one. */
+    /** Permits times the nanoseconds of another one, which is comparable with what that says of this one. */
     private BigInteger inTimeOf(Rate other) {
-        Duration time = Objects.requireNonNull(other.period, "period");
+        Duration time = other.period instanceof Duration exact ? exact : ChronoUnit.MONTHS.getDuration();
         return BigInteger.valueOf(time.getSeconds())
                 .multiply(NANOS_PER_SECOND)
                 .add(BigInteger.valueOf(time.getNano()))
@@ -86,13 +89,14 @@ public record Rate(long permits, @Nullable Duration period) {
         }
     }
 
-    private static Duration period(String text, String written) {
+    private static TemporalAmount period(String text, String written) {
         Matcher span = SPAN.matcher(written.toLowerCase(Locale.ROOT));
-        if (span.matches()) {
-            ChronoUnit unit = unit(span.group(2));
-            if (unit != null) {
-                return Duration.of(span.group(1) == null ? 1 : Long.parseLong(span.group(1)), unit);
-            }
+        ChronoUnit unit = span.matches() ? unit(span.group(2)) : null;
+        if (unit == ChronoUnit.MONTHS && span.group(1) == null) {
+            return Period.ofMonths(1);
+        }
+        if (unit != null && unit != ChronoUnit.MONTHS) {
+            return Duration.of(span.group(1) == null ? 1 : Long.parseLong(span.group(1)), unit);
         }
         try {
             return DurationStyle.ISO8601.parse(written);
@@ -103,10 +107,14 @@ public record Rate(long permits, @Nullable Duration period) {
     }
 
     private static @Nullable ChronoUnit unit(String word) {
-        ChronoUnit unit = UNITS.get(word);
-        return unit == null && word.length() > 3 && word.endsWith("s")
-                ? UNITS.get(word.substring(0, word.length() - 1))
-                : unit;
+        String singular = word.length() > 3 && word.endsWith("s") ? word.substring(0, word.length() - 1) : word;
+        ChronoUnit known = SHORT_UNITS.get(singular);
+        return known != null
+                ? known
+                : UNITS.stream()
+                        .filter(unit -> unit.name().equalsIgnoreCase(singular + "s"))
+                        .findFirst()
+                        .orElse(null);
     }
 
     @Override

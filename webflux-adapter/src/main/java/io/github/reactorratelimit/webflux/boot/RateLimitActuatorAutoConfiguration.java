@@ -28,11 +28,8 @@ public class RateLimitActuatorAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean
         @ConditionalOnAvailableEndpoint(endpoint = RateLimitsEndpoint.class)
-        RateLimitsEndpoint rateLimitsEndpoint(
-                RateLimitEngine engine, RateLimits limits, RateLimitProperties properties) {
-            return properties.actuator().writable()
-                    ? new WritableRateLimitsEndpoint(engine, limits)
-                    : new RateLimitsEndpoint(engine, limits);
+        RateLimitsEndpoint rateLimitsEndpoint(RateLimitEngine engine, RateLimits limits) {
+            return new RateLimitsEndpoint(engine, limits);
         }
     }
 
@@ -56,9 +53,9 @@ public class RateLimitActuatorAutoConfiguration {
     static class Healthy {
 
         @Bean
-        @ConditionalOnMissingBean(name = "rateLimitHealthIndicator")
-        @ConditionalOnEnabledHealthIndicator("ratelimit")
-        RateLimitHealthIndicator rateLimitHealthIndicator(RateLimits limits) {
+        @ConditionalOnMissingBean(name = "rateLimitsHealthIndicator")
+        @ConditionalOnEnabledHealthIndicator("ratelimits")
+        RateLimitHealthIndicator rateLimitsHealthIndicator(RateLimits limits) {
             return new RateLimitHealthIndicator(limits);
         }
     }

@@ -10,6 +10,7 @@ import io.github.reactorratelimit.webflux.RateLimitEngineBuilder;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitWebFilter;
 import io.github.reactorratelimit.webflux.RateLimitedHandlerAdapter;
+import io.github.reactorratelimit.webflux.boot.RateLimitProperties.StandardFields;
 import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import io.github.reactorratelimit.webflux.observation.RateLimitObservationConvention;
@@ -30,7 +31,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
+import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -46,7 +49,7 @@ import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Limits the requests of a WebFlux application by its {@code ratelimit.*} properties and its {@link RateLimitRule} beans. Every bean gives
+ * Limits the requests of a WebFlux application by its {@code reactor-ratelimit.*} properties and its {@link RateLimitRule} beans. Every bean gives
  * way to one of the application.
  */
 @AutoConfiguration(
@@ -56,7 +59,7 @@ import org.springframework.web.util.pattern.PathPatternParser;
             "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration"
         })
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
-@ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+@ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", matchIfMissing = true)
 @Import(ClientAddressConfiguration.class)
 @ImportRuntimeHints(RateLimitRuntimeHints.class)
 public class RateLimitAutoConfiguration {
@@ -81,9 +84,9 @@ public class RateLimitAutoConfiguration {
                         keys,
                         new LimitStores(properties, hasRedis ? shared::getObject : null),
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
-                        Callers.exempt(properties.allowList(), address),
+                        ClientAddressFactory.exempt(properties.allowList(), address),
                         shown ? properties.actuator().hotKeys() : 0));
-        StorePlaces.log(limits, properties, hasRedis, beans);
+        StoreLocationLogger.log(limits, properties, hasRedis, beans);
         return limits;
     }
 
@@ -147,12 +150,12 @@ public class RateLimitAutoConfiguration {
             all.add(rule);
         });
         RateLimitProperties.Headers sent = properties.headers();
-        HeaderOptions headers = Properties.of(
-                "ratelimit.headers.retry-after-jitter",
-                () -> new HeaderOptions(sent.standard(), sent.legacy(), sent.retryAfterJitter()));
-        RateLimitEngineBuilder builder = Properties.of("class path", RateLimitEngine::builder);
-        RateLimitEngineBuilder engine = Properties.of(
-                        "ratelimit.key-timeout", () -> builder.keyTimeout(properties.keyTimeout()))
+        HeaderOptions headers = PropertyChecks.of(
+                "reactor-ratelimit.headers.retry-after-jitter",
+                () -> new HeaderOptions(sent.standard() != StandardFields.OFF, sent.legacy(), sent.retryAfterJitter()));
+        RateLimitEngineBuilder builder = PropertyChecks.of("class path", RateLimitEngine::builder);
+        RateLimitEngineBuilder engine = PropertyChecks.of(
+                        "reactor-ratelimit.key-timeout", () -> builder.keyTimeout(properties.keyTimeout()))
                 .rules(all)
                 .parser(parser(mappings))
                 .headers(headers)
@@ -192,15 +195,14 @@ public class RateLimitAutoConfiguration {
 
     /** Limits that limit nothing are found now, and not by whoever counts on them. Those that are only where they are named are found by who names them. */
     @Bean
+    @ConditionalOnMissingBean(name = "rateLimitEngineCheck")
     SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
         return () -> {
-            List<RateLimitRule> configured = limits.rules();
-            for (int i = 0; i < configured.size(); i++) {
-                RateLimitRule rule = configured.get(i);
-                Properties.check(
-                        rule.onlyWhereNamed()
+            for (RateLimitRule rule : limits.rules()) {
+                PropertyChecks.check(
+                        rule.explicitOnly()
                                 || engine.rules().stream().anyMatch(known -> known.limiter() == rule.limiter()),
-                        Properties.limit(i),
+                        PropertyChecks.limit(rule.name()),
                         "is not among the rules of the application's RateLimitEngine bean, and would limit nothing: give its builder"
                                 + " RateLimits.rules(), or remove the limit");
             }
@@ -209,11 +211,34 @@ public class RateLimitAutoConfiguration {
 
     /** An annotation that names no limit is found now, and not by the first request. */
     @Bean
+    @ConditionalOnMissingBean(name = "rateLimitedHandlerCheck")
     SmartInitializingSingleton rateLimitedHandlerCheck(
             RateLimitedHandlerAdapter adapter,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
         return () -> mappings.ifAvailable(
                 mapping -> adapter.check(mapping.getHandlerMethods().values()));
+    }
+
+    /** Spring Cloud's refresh of the environment, where that is on the class path. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(EnvironmentChangeEvent.class)
+    static class Refreshing {
+
+        @Bean
+        @ConditionalOnMissingBean(name = "rateLimitEnvironmentListener")
+        ApplicationListener<EnvironmentChangeEvent> rateLimitEnvironmentListener(RateLimitRefresher refresher) {
+            return new RefreshListener(refresher);
+        }
+    }
+
+    /** A class: the type of event of a lambda is not known. */
+    private record RefreshListener(RateLimitRefresher refresher)
+            implements ApplicationListener<EnvironmentChangeEvent> {
+
+        @Override
+        public void onApplicationEvent(EnvironmentChangeEvent event) {
+            refresher.refreshAndLog();
+        }
     }
 
     /** Meters, where the application has a registry for them. */

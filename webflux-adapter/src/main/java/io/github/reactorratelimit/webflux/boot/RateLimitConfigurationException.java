@@ -20,7 +20,7 @@ public final class RateLimitConfigurationException extends IllegalArgumentExcept
         this(property, reason, null);
     }
 
-    /** The name of the property, such as {@code ratelimit.limits[2].algorithm}. */
+    /** The name of the property, such as {@code reactor-ratelimit.limits.per-client.algorithm}. */
     public String property() {
         return property;
     }

@@ -1,13 +1,17 @@
 package io.github.reactorratelimit.webflux.boot;
 
+import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.PropertyMatches;
 import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
 import org.springframework.boot.context.properties.bind.UnboundConfigurationPropertiesException;
 import org.springframework.boot.context.properties.source.ConfigurationProperty;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
@@ -24,7 +28,10 @@ import org.springframework.core.env.Environment;
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyzer<Throwable> {
 
-    private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("ratelimit");
+    private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("reactor-ratelimit");
+
+    /** Letters that differ between a name and the one that was meant. */
+    private static final int MAX_DISTANCE = 3;
 
     private final Environment environment;
 
@@ -45,7 +52,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
                     .map(ConfigurationProperty::getName)
                     .filter(OURS::isAncestorOf)
                     .findFirst()
-                    .map(name -> analysis(name.toString(), "there is no such property", unknown))
+                    .map(name -> analysis(name.toString(), "there is no such property" + similar(name), unknown))
                     .orElse(null);
         }
         BindException unbound = findCause(rootFailure, BindException.class);
@@ -53,6 +60,33 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
         return unbound == null || reason == null || !OURS.isAncestorOf(unbound.getName())
                 ? null
                 : analysis(unbound.getName().toString(), reason, unbound);
+    }
+
+    /** The names that may have been meant. */
+    private static String similar(ConfigurationPropertyName unknown) {
+        Class<?> type = RateLimitProperties.class;
+        for (int i = 1; i < unknown.getNumberOfElements() - 1; i++) {
+            String element = unknown.getElement(i, Form.UNIFORM);
+            if (element.equals("limits") || element.equals("overrides")) {
+                type = element.equals("limits") ? LimitProperties.class : LimitProperties.KeyOverride.class;
+                i++;
+            } else {
+                type = Arrays.stream(type.getRecordComponents())
+                        .filter(component -> component.getName().equalsIgnoreCase(element))
+                        .<Class<?>>map(RecordComponent::getType)
+                        .findFirst()
+                        .orElse(RateLimitProperties.class);
+            }
+        }
+        String[] matches = PropertyMatches.forField(unknown.getLastElement(Form.UNIFORM), type, MAX_DISTANCE)
+                .getPossibleMatches();
+        return matches.length == 0
+                ? ""
+                : "; did you mean "
+                        + Arrays.stream(matches)
+                                .map(DataObjectPropertyName::toDashedForm)
+                                .collect(Collectors.joining(" or "))
+                        + "?";
     }
 
     /** Why a value is none, in the words of a configuration file; null if that is not known here. */

@@ -33,13 +33,13 @@ import org.springframework.context.annotation.Primary;
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnClass(RateLimiter.class)
 @ConditionalOnProperty(
-        name = {"ratelimit.gateway.enabled", "spring.cloud.gateway.server.webflux.enabled"},
+        name = {"reactor-ratelimit.gateway.enabled", "spring.cloud.gateway.server.webflux.enabled"},
         matchIfMissing = true)
 public class RateLimitGatewayAutoConfiguration {
 
     /** Routes are limited. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+    @ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", matchIfMissing = true)
     static class Limited {
 
         @Lazy
@@ -54,12 +54,14 @@ public class RateLimitGatewayAutoConfiguration {
         /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread and what it holds. */
         @Bean
         @ConditionalOnBean(GatewayRateLimiter.class)
+        @ConditionalOnMissingBean(name = "gatewayExchangeInContext")
         GlobalFilter gatewayExchangeInContext() {
             return new ExchangeInContext();
         }
 
         /** A mistake in a route that is configured is found now, and not by the first request. */
         @Bean
+        @ConditionalOnMissingBean(name = "gatewayRateLimiterCheck")
         SmartInitializingSingleton gatewayRateLimiterCheck(
                 ObjectProvider<GatewayRateLimiter> limiter,
                 ObjectProvider<GatewayProperties> routes,
@@ -70,7 +72,7 @@ public class RateLimitGatewayAutoConfiguration {
 
     /** Limits are turned off. Routes name our rate limiter all the same, and their keys the address of a client: without these nothing would pass. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnProperty(prefix = "ratelimit", name = "enabled", havingValue = "false")
+    @ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", havingValue = "false")
     @Import(ClientAddressConfiguration.class)
     static class Unlimited {
 

@@ -3,38 +3,47 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.webflux.HeaderOptions;
 import io.github.reactorratelimit.webflux.key.Cidr;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.core.Ordered;
 
 /**
- * The {@code ratelimit.*} properties.
+ * The {@code reactor-ratelimit.*} properties.
  *
  * <pre>{@code
- * ratelimit:
+ * reactor-ratelimit:
  *   limits:
- *     - name: per-client
+ *     per-client:
  *       key: ip
  *       limit: 100 per minute
  * }</pre>
  *
  * @param enabled Whether requests are limited at all.
- * @param limits The limits. All that match a request apply to it; put the one most likely to deny first.
+ * @param limits The limits by name. All that match a request apply to it, by their order, then by their name.
  * @param store Where the state of the limits lives. Redis if the application has it, unless given.
- * @param maxKeys Keys that each limit remembers in this process; beyond that, keys share cells, which is stricter and never laxer: with far more keys, 12 to 81 % of innocent requests are denied.
+ * @param maxKeys Keys that each limit holds in this process. More keys share cells, which is stricter and never laxer: with far more
+ *     keys, 12 to 81 % of innocent requests are denied.
  * @param keyTimeout How long the key of a request may take to be found; then it is denied with 503.
  * @param clientAddress How the address of a client is found.
- * @param allowList Callers that are not limited.
+ * @param allowList ClientAddressFactory that are not limited.
  * @param headers Header fields that tell a client about its limits.
  * @param redis How Redis is used.
  * @param gateway How Spring Cloud Gateway is limited.
- * @param actuator What the endpoint shows and allows.
+ * @param actuator What the endpoint shows.
  */
-@ConfigurationProperties(prefix = "ratelimit", ignoreUnknownFields = false)
+@ConfigurationProperties(prefix = "reactor-ratelimit", ignoreUnknownFields = false)
 public record RateLimitProperties(
         @DefaultValue("true") boolean enabled,
-        @DefaultValue List<LimitProperties> limits,
+        @DefaultValue Map<String, LimitProperties> limits,
         LimitProperties.@Nullable StoreKind store,
         @DefaultValue("1000000") int maxKeys,
         @DefaultValue("5s") Duration keyTimeout,
@@ -44,6 +53,41 @@ public record RateLimitProperties(
         @DefaultValue Redis redis,
         @DefaultValue Gateway gateway,
         @DefaultValue Actuator actuator) {
+
+    /** The limits in the order in which they apply. Names that differ only by case and dashes are one limit. */
+    public RateLimitProperties {
+        Map<String, String> names = new TreeMap<>();
+        limits.keySet().forEach(name -> names.merge(uniform(name), name, RateLimitProperties::preferred));
+        Map<String, LimitProperties> bound = limits;
+        Map<String, LimitProperties> ordered = new LinkedHashMap<>();
+        names.values().stream()
+                .sorted(Comparator.comparingInt((String name) -> orderOf(bound.get(name)))
+                        .thenComparing(Comparator.naturalOrder()))
+                .forEach(name -> ordered.put(name, Objects.requireNonNull(bound.get(name))));
+        limits = Collections.unmodifiableMap(ordered);
+    }
+
+    private static String uniform(String name) {
+        return name.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
+    }
+
+    /** An environment variable has no dashes: the name of a file is longer. */
+    private static String preferred(String one, String other) {
+        int longer = Integer.compare(one.length(), other.length());
+        return longer > 0 || (longer == 0 && one.compareTo(other) > 0) ? one : other;
+    }
+
+    private static int orderOf(@Nullable LimitProperties limit) {
+        return limit == null || limit.order() == null ? Ordered.LOWEST_PRECEDENCE : limit.order();
+    }
+
+    /** Which fields RateLimit and RateLimit-Policy are sent. */
+    public enum StandardFields {
+        /** Not sent. */
+        OFF,
+        /** Those of draft-ietf-httpapi-ratelimit-headers-10. */
+        DRAFT_10
+    }
 
     /** Which word about a client's address is believed. */
     public enum AddressSource {
@@ -74,7 +118,7 @@ public record RateLimitProperties(
             @DefaultValue("64") int ipv6Prefix) {}
 
     /**
-     * Callers that are not limited by the limits of the configuration.
+     * ClientAddressFactory that are not limited by the limits of the configuration.
      *
      * @param networks Networks whose clients are not limited.
      * @param secretHeader Header in which callers that are not limited send a secret.
@@ -95,12 +139,12 @@ public record RateLimitProperties(
     /**
      * Header fields that tell a client about its limits.
      *
-     * @param standard Whether RateLimit and RateLimit-Policy are sent.
+     * @param standard Which RateLimit and RateLimit-Policy are sent: of draft 10 of draft-ietf-httpapi-ratelimit-headers, or off.
      * @param legacy Whether X-RateLimit-Limit, -Remaining and -Reset are sent, and in which form the latter is.
      * @param retryAfterJitter Part of the time, 0 to 1, by which Retry-After may be later than necessary, at random.
      */
     public record Headers(
-            @DefaultValue("true") boolean standard,
+            @DefaultValue("draft-10") StandardFields standard,
             @DefaultValue("off") HeaderOptions.Legacy legacy,
             @DefaultValue("0.1") double retryAfterJitter) {}
 
@@ -141,12 +185,9 @@ public record RateLimitProperties(
     public record Gateway(@DefaultValue("true") boolean enabled) {}
 
     /**
-     * What the endpoint shows and allows.
+     * What the endpoint shows.
      *
-     * @param writable Whether limits can be changed, and keys be paused and reset, through the endpoint.
      * @param hotKeys How many of the keys most used and most denied are shown, hashed; 0 for none.
      */
-    public record Actuator(
-            @DefaultValue("false") boolean writable,
-            @DefaultValue("10") int hotKeys) {}
+    public record Actuator(@DefaultValue("10") int hotKeys) {}
 }

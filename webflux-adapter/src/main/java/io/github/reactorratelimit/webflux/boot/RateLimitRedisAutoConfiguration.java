@@ -28,13 +28,13 @@ import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** Keeps limits in Redis, where {@code ratelimit.redis.uri} or the application's own Lettuce client says where that is. */
+/** Keeps limits in Redis, where {@code reactor-ratelimit.redis.uri} or the application's own Lettuce client says where that is. */
 @AutoConfiguration(
         before = RateLimitAutoConfiguration.class,
         afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.REACTIVE)
 @ConditionalOnClass(RedisClient.class)
-@ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+@ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", matchIfMissing = true)
 @EnableConfigurationProperties(RateLimitProperties.class)
 public class RateLimitRedisAutoConfiguration {
 
@@ -68,10 +68,9 @@ public class RateLimitRedisAutoConfiguration {
                 Environment environment,
                 ObjectProvider<RedisConnectionFactory> factories,
                 ObjectProvider<ReactiveRedisConnectionFactory> reactive) {
+            LettuceConnectionFactory factory = lettuce(factories, reactive);
             return RedisSharedStore.on(
-                    lettuce(factories, reactive).getRequiredNativeClient(),
-                    properties.redis(),
-                    environment.getProperty(APPLICATION));
+                    factory::getRequiredNativeClient, properties.redis(), environment.getProperty(APPLICATION));
         }
 
         /** Beans need not say that they are of Lettuce: what they are is seen when they are there. */
@@ -86,14 +85,14 @@ public class RateLimitRedisAutoConfiguration {
                     .map(LettuceConnectionFactory.class::cast)
                     .distinct()
                     .toList();
-            Properties.check(
+            PropertyChecks.check(
                     !found.isEmpty(),
-                    "ratelimit.redis.uri",
-                    "is needed, or ratelimit.store: local: the application's Redis connection factory is not one of Lettuce");
-            Properties.check(
+                    "reactor-ratelimit.redis.uri",
+                    "is needed, or reactor-ratelimit.store: local: the application's Redis connection factory is not one of Lettuce");
+            PropertyChecks.check(
                     found.size() == 1,
-                    "ratelimit.redis.uri",
-                    "is needed, or a @Primary connection factory, or ratelimit.store: local: the application has several");
+                    "reactor-ratelimit.redis.uri",
+                    "is needed, or a @Primary connection factory, or reactor-ratelimit.store: local: the application has several");
             return found.get(0);
         }
     }
@@ -129,11 +128,12 @@ public class RateLimitRedisAutoConfiguration {
         @Override
         public ConditionOutcome getMatchOutcome(ConditionContext context, AnnotatedTypeMetadata metadata) {
             Binder binder = Binder.get(context.getEnvironment());
-            boolean named = binder.bind("ratelimit.redis.uri", String.class).isBound()
-                    || binder.bind("ratelimit.redis.cluster-uris", Bindable.listOf(String.class))
-                            .isBound();
+            boolean named =
+                    binder.bind("reactor-ratelimit.redis.uri", String.class).isBound()
+                            || binder.bind("reactor-ratelimit.redis.cluster-uris", Bindable.listOf(String.class))
+                                    .isBound();
             return new ConditionOutcome(
-                    named, "ratelimit.redis.uri or cluster-uris " + (named ? "given" : "not given"));
+                    named, "reactor-ratelimit.redis.uri or cluster-uris " + (named ? "given" : "not given"));
         }
     }
 }

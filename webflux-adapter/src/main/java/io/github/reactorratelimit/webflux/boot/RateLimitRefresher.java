@@ -13,20 +13,13 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.UnboundElementsSourceFilter;
 import org.springframework.boot.convert.ApplicationConversionService;
-import org.springframework.context.ApplicationEvent;
-import org.springframework.context.ApplicationListener;
 import org.springframework.core.env.Environment;
 import reactor.core.publisher.Mono;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
-/**
- * Reads the properties again, and lets their numbers rule. Does so by itself when Spring Cloud says that they have changed; that class
- * is known by its name only.
- */
-public final class RateLimitRefresher implements ApplicationListener<ApplicationEvent> {
-
-    private static final String CHANGED = "org.springframework.cloud.context.environment.EnvironmentChangeEvent";
+/** Reads the properties again and applies their numbers. With Spring Cloud, its refresh does so too. */
+public final class RateLimitRefresher {
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
@@ -51,7 +44,7 @@ public final class RateLimitRefresher implements ApplicationListener<Application
                 new PropertySourcesPlaceholdersResolver(environment),
                 conversion());
         BindHandler strict = new NoUnboundElementsBindHandler(BindHandler.DEFAULT, new UnboundElementsSourceFilter());
-        return binder.bindOrCreate("ratelimit", Bindable.of(RateLimitProperties.class), strict);
+        return binder.bindOrCreate("reactor-ratelimit", Bindable.of(RateLimitProperties.class), strict);
     }
 
     /** One limit, by the names of its properties. */
@@ -81,10 +74,8 @@ public final class RateLimitRefresher implements ApplicationListener<Application
         LOG.error("{}: {}", outcome, error.getMessage(), error);
     }
 
-    @Override
-    public void onApplicationEvent(ApplicationEvent event) {
-        if (event.getClass().getName().equals(CHANGED)) {
-            refresh().subscribe(done -> {}, refused -> log(refused));
-        }
+    /** Refreshes and logs the outcome. */
+    void refreshAndLog() {
+        refresh().subscribe(done -> {}, refused -> log(refused));
     }
 }

@@ -12,19 +12,19 @@ import org.springframework.core.env.Environment;
 /** Refuses limits in an application of Spring MVC, whose requests nothing of ours sees. Names no type of WebFlux, which may not be on the class path. */
 @AutoConfiguration
 @ConditionalOnWebApplication(type = ConditionalOnWebApplication.Type.SERVLET)
-@ConditionalOnProperty(prefix = "ratelimit", name = "enabled", matchIfMissing = true)
+@ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", matchIfMissing = true)
 public class RateLimitServletAutoConfiguration {
 
-    private static final ConfigurationPropertyName LIMITS = ConfigurationPropertyName.of("ratelimit.limits");
+    private static final ConfigurationPropertyName LIMITS = ConfigurationPropertyName.of("reactor-ratelimit.limits");
 
     RateLimitServletAutoConfiguration(Environment environment) {
         for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
-            Properties.check(
+            PropertyChecks.check(
                     source.containsDescendantOf(LIMITS) != ConfigurationPropertyState.PRESENT,
                     LIMITS.toString(),
                     "are for WebFlux applications, and this one is of Spring MVC, whose requests would all pass. Use spring-boot-starter-webflux"
                             + " without spring-boot-starter-webmvc, or set spring.main.web-application-type: reactive if both are on the class"
-                            + " path; or set ratelimit.enabled: false");
+                            + " path; or set reactor-ratelimit.enabled: false");
         }
     }
 }

@@ -23,7 +23,7 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * The limits of the configuration, as they rule now.
+ * The limits of the configuration, as they are in effect now.
  *
  * <pre>{@code
  * limits.refresh(changedProperties)     // other numbers from now on; what was spent is kept
@@ -53,32 +53,15 @@ public final class RateLimits {
         this.limits = make(properties.limits(), factory);
     }
 
-    private static Map<String, ConfiguredLimit> make(List<LimitProperties> all, LimitFactory factory) {
+    private static Map<String, ConfiguredLimit> make(Map<String, LimitProperties> all, LimitFactory factory) {
         Map<String, ConfiguredLimit> made = new LinkedHashMap<>();
         try {
-            requireDifferentNames(all);
-            for (int i = 0; i < all.size(); i++) {
-                ConfiguredLimit limit = factory.make(all.get(i), Properties.limit(i));
-                made.put(limit.name(), limit);
-            }
+            all.forEach((name, limit) -> made.put(name, factory.make(name, limit, PropertyChecks.limit(name))));
         } catch (RuntimeException refused) {
             made.values().forEach(limit -> limit.close().subscribe());
             throw refused;
         }
         return made;
-    }
-
-    private static void requireDifferentNames(List<LimitProperties> all) {
-        Map<String, Integer> seen = new LinkedHashMap<>();
-        for (int i = 0; i < all.size(); i++) {
-            String name = all.get(i).name();
-            Integer first = name == null ? null : seen.putIfAbsent(name, i);
-            Properties.check(
-                    first == null,
-                    Properties.limit(i) + ".name",
-                    "is '" + name + "' like " + (first == null ? "" : Properties.limit(first))
-                            + ".name: each limit needs a name of its own");
-        }
     }
 
     /** The limits of the configuration as rules, in their order. */
@@ -123,11 +106,11 @@ public final class RateLimits {
      */
     public RateLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
         if (limits.containsKey(name)) {
-            throw new IllegalArgumentException("there is a limit '" + name + "' in ratelimit.limits");
+            throw new IllegalArgumentException("there is a limit '" + name + "' in reactor-ratelimit.limits");
         }
         LimitFactory.OwnLimiter made = factory.limiter(name, policy, more);
         if (own.putIfAbsent(name, made) != null) {
-            made.limiter().close().subscribe();
+            made.opened().close().subscribe();
             throw new IllegalArgumentException("there is another limiter '" + name + "'");
         }
         return made.limiter();
@@ -169,9 +152,9 @@ public final class RateLimits {
         return factory;
     }
 
-    /** Makes a limit that is not in the list; it is closed with the others. */
-    ConfiguredLimit make(LimitProperties limit, String at) {
-        ConfiguredLimit made = factory.make(limit, at);
+    /** Makes a limit that is not in the configuration; it is closed with the others. */
+    ConfiguredLimit make(String name, LimitProperties limit, String at) {
+        ConfiguredLimit made = factory.make(name, limit, at);
         others.add(made);
         return made;
     }
@@ -211,10 +194,9 @@ public final class RateLimits {
      */
     public Mono<Refreshed> refresh(RateLimitProperties changed) {
         return Mono.defer(() -> {
-            requireDifferentNames(changed.limits());
             List<String> needRestart = new ArrayList<>();
-            Map<ConfiguredLimit, LimitNumbers> numbers = compare(changed, needRestart);
-            return Flux.fromIterable(numbers.entrySet())
+            Map<ConfiguredLimit, LimitSettings> settings = compare(changed, needRestart);
+            return Flux.fromIterable(settings.entrySet())
                     .concatMap(entry -> entry.getKey()
                             .change(entry.getValue())
                             .filter(different -> different)
@@ -227,7 +209,7 @@ public final class RateLimits {
     /**
      * Lets another limit rule from now on, in place of the one that is configured; the algorithm that was last configured stays, and so does what clients have spent.
      * Where limits are in Redis, it rules in all instances, also in those that start later, until it is changed again or an instance comes with a
-     * higher {@code ratelimit.redis.policy-epoch}; that of a local limit rules until the application ends.
+     * higher {@code reactor-ratelimit.redis.policy-epoch}; that of a local limit rules until the application ends.
      *
      * @param burst permits that may be taken at once; as many as the limit if null
      * @throws IllegalArgumentException signalled, if the configuration has no such limit, or it cannot have these numbers
@@ -238,7 +220,7 @@ public final class RateLimits {
             if (ruling == null) {
                 throw new IllegalArgumentException("the configuration has no limit '" + limitName + "'");
             }
-            LimitNumbers wanted = ruling.lastConfigured().withLimit(limit, burst, "limit '" + limitName + "'");
+            LimitSettings wanted = ruling.lastConfigured().withLimit(limit, burst, "limit '" + limitName + "'");
             String none = ruling.obstacleToRequests(wanted);
             if (none != null) {
                 throw new IllegalArgumentException("limit '" + limitName + "' cannot be changed: " + none);
@@ -247,39 +229,39 @@ public final class RateLimits {
         });
     }
 
-    private Map<ConfiguredLimit, LimitNumbers> compare(RateLimitProperties changed, List<String> needRestart) {
-        Map<ConfiguredLimit, LimitNumbers> numbers = new LinkedHashMap<>();
+    private Map<ConfiguredLimit, LimitSettings> compare(RateLimitProperties changed, List<String> needRestart) {
+        Map<ConfiguredLimit, LimitSettings> settings = new LinkedHashMap<>();
         List<String> missing = new ArrayList<>(limits.keySet());
-        for (int i = 0; i < changed.limits().size(); i++) {
-            LimitProperties limit = changed.limits().get(i);
-            String at = Properties.limit(i);
-            LimitNumbers wanted = factory.numbers(limit, at);
-            ConfiguredLimit ruling = limits.get(String.valueOf(limit.name()));
-            if (ruling == null) {
+        changed.limits().forEach((name, limit) -> {
+            String at = PropertyChecks.limit(name);
+            LimitSettings wanted = factory.settings(limit, at);
+            ConfiguredLimit known = limits.get(name);
+            if (known == null) {
                 needRestart.add(at + ": there was no limit of this name");
-                continue;
+                return;
             }
-            missing.remove(ruling.name());
-            if (!ruling.properties().withNumbersOf(limit).equals(limit)) {
+            missing.remove(name);
+            if (!known.properties().fixed().equals(limit.fixed())) {
                 needRestart.add(at + ": other properties than its numbers differ");
             }
-            if (ruling.isOfAnotherKind(wanted)) {
-                needRestart.add(at + ": algorithm was changed to or from concurrency, none of its numbers rules");
-                continue;
+            if (known.isOfAnotherKind(wanted)) {
+                needRestart.add(
+                        at + ": algorithm was changed to or from concurrency, none of its numbers takes effect");
+                return;
             }
-            String none = ruling.obstacleToRequests(wanted);
+            String none = known.obstacleToRequests(wanted);
             if (none != null) {
-                needRestart.add(at + ": none of its numbers rules: " + none);
-                continue;
+                needRestart.add(at + ": none of its numbers takes effect: " + none);
+                return;
             }
-            ruling.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));
-            numbers.put(ruling, wanted);
-        }
+            known.obstacles(wanted).forEach(obstacle -> needRestart.add(at + ": " + obstacle));
+            settings.put(known, wanted);
+        });
         missing.forEach(name -> needRestart.add("limit '" + name + "' is not there any more"));
         if (!others(changed).equals(others(properties))) {
-            needRestart.add("ratelimit: properties beside the limits differ");
+            needRestart.add("reactor-ratelimit: properties beside the limits differ");
         }
-        return numbers;
+        return settings;
     }
 
     private static List<Object> others(RateLimitProperties of) {
@@ -297,30 +279,70 @@ public final class RateLimits {
     }
 
     /**
-     * Says in the log, aside, which limits are ruled by another policy than the configured one: a change outlives the application in Redis. Asks
-     * again a few times, at growing distances, because the connection may not be there yet, or the first calls of a process be too slow for their deadline.
+     * Logs, in the background, which limits have another policy in effect than the configured one: a change in Redis
+     * outlives the application. Repeats a few times, because the connection may not be there yet.
      */
-    Disposable tellWhatRules() {
+    Disposable logOverriddenPolicies() {
         return Flux.fromIterable(limits.values())
                 .filter(ConfiguredLimit::followsOthers)
-                .flatMap(limit -> limit.usurper()
+                .flatMap(limit -> limit.overridingPolicy()
                         .repeatWhenEmpty(asked -> asked.take(ASKED_AGAIN)
                                 .concatMap(
                                         times -> Mono.delay(ASKED_AGAIN_AFTER.multipliedBy((times + 1) * (times + 1)))))
                         .doOnNext(ruling -> LOG.warn(
-                                "Limit '{}' is ruled by {}, not by {} as configured here: it was changed while an application ran, or an"
-                                        + " instance has a higher ratelimit.redis.policy-epoch. Change it again, or set a higher one",
+                                "The policy in effect of limit '{}' is {}, not {} as configured here: it was changed while an application ran, or an"
+                                        + " instance has a higher reactor-ratelimit.redis.policy-epoch. Change it again, or set a higher one",
                                 limit.name(),
                                 ruling,
                                 limit.lastConfigured().policy())))
                 .subscribe();
     }
 
-    /** Ends every wait, and completes when everything has been settled. */
+    /** Ends every wait, and completes when everything has been settled and the connections are closed. */
     Mono<Void> close() {
+        return closed(StoreKind.LOCAL, StoreKind.REDIS);
+    }
+
+    /** Closes the limiters in Redis and its connections; local limits keep their state. */
+    Mono<Void> suspend() {
+        return closed(StoreKind.REDIS);
+    }
+
+    /** Opens what {@link #suspend} closed. */
+    void resume() {
+        SharedStore shared = shared();
+        if (shared != null) {
+            shared.reopen();
+            all().filter(limit -> limit.store() == StoreKind.REDIS).forEach(ConfiguredLimit::reopen);
+            own.values().stream()
+                    .filter(made -> made.store() == StoreKind.REDIS)
+                    .forEach(made -> made.opened().reopen());
+        }
+    }
+
+    private Stream<ConfiguredLimit> all() {
+        return Stream.concat(limits.values().stream(), others.stream());
+    }
+
+    private Mono<Void> closed(StoreKind... stores) {
+        List<StoreKind> which = List.of(stores);
         return Mono.defer(() -> Mono.whenDelayError(Stream.concat(
-                        Stream.concat(limits.values().stream(), others.stream()).map(ConfiguredLimit::close),
-                        own.values().stream().map(made -> made.limiter().close()))
-                .toList()));
+                                all().filter(limit -> which.contains(limit.store()))
+                                        .map(ConfiguredLimit::close),
+                                own.values().stream()
+                                        .filter(made -> which.contains(made.store()))
+                                        .map(made -> made.opened().close()))
+                        .toList()))
+                .onErrorResume(RateLimits::logged)
+                .then(Mono.defer(() -> {
+                    SharedStore shared = shared();
+                    return shared == null ? Mono.<Void>empty() : shared.close();
+                }))
+                .onErrorResume(RateLimits::logged);
+    }
+
+    private static Mono<Void> logged(Throwable error) {
+        LOG.warn("Not everything could be closed when the application stopped", error);
+        return Mono.empty();
     }
 }

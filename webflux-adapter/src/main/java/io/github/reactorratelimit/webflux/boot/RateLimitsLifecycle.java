@@ -7,24 +7,22 @@ import org.springframework.context.event.ContextClosedEvent;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
-import reactor.util.Logger;
-import reactor.util.Loggers;
 
 /**
- * Closes the limits when the application ends: after the server, which lets its last requests finish, and before the connections to Redis. An
- * application that is only stopped, to be started again, keeps them: a limiter that was closed stays closed.
+ * Closes the limits when the application stops: after the server, which lets its last requests finish, and before the
+ * application's own connections to Redis. An application that is only stopped, for a checkpoint or to be started again, closes
+ * its connections to Redis and opens them when it starts; local limits keep their state.
  */
 final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
 
     /** Lower than that of Boot's servers, higher than that of Spring Data's connection factories, which is 0. */
     static final int PHASE = 1_000;
 
-    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
-
     private final RateLimits limits;
     private final ApplicationContext context;
-    private volatile Disposable telling = Disposables.disposed();
+    private volatile Disposable logging = Disposables.disposed();
     private volatile boolean running;
+    private volatile boolean suspended;
     private volatile boolean ending;
 
     RateLimitsLifecycle(RateLimits limits, ApplicationContext context) {
@@ -39,9 +37,13 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
 
     @Override
     public void start() {
+        if (suspended) {
+            suspended = false;
+            limits.resume();
+        }
         running = true;
-        telling.dispose();
-        telling = limits.tellWhatRules();
+        logging.dispose();
+        logging = limits.logOverriddenPolicies();
     }
 
     @Override
@@ -65,23 +67,9 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
     @Override
     public void stop(Runnable callback) {
         running = false;
-        telling.dispose();
-        if (!ending) {
-            callback.run();
-            return;
-        }
-        SharedStore shared = limits.shared();
-        Mono<Void> store = shared == null ? Mono.empty() : Mono.defer(shared::close);
-        limits.close()
-                .onErrorResume(RateLimitsLifecycle::logged)
-                .then(store)
-                .onErrorResume(RateLimitsLifecycle::logged)
-                .doFinally(end -> callback.run())
-                .subscribe();
-    }
-
-    private static Mono<Void> logged(Throwable error) {
-        LOG.warn("Not everything could be closed when the application ended", error);
-        return Mono.empty();
+        logging.dispose();
+        suspended = !ending;
+        Mono<Void> closed = ending ? limits.close() : limits.suspend();
+        closed.doFinally(end -> callback.run()).subscribe();
     }
 }

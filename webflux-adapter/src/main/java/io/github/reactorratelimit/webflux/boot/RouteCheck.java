@@ -30,14 +30,14 @@ final class RouteCheck {
                     .toList();
             String id = route.getId();
             String at = id == null ? "route to " + route.getUri() : "route '" + id + "'";
-            Properties.check(
+            PropertyChecks.check(
                     ours.size() <= 1,
                     at,
                     "has more than one " + FILTER
                             + ", default-filters included: a gateway knows one limit per route, so that the last one would"
-                            + " count every request several times. Leave one, and use ratelimit.limits with paths for the others");
+                            + " count every request several times. Leave one, and use reactor-ratelimit.limits with paths for the others");
             if (id != null && !ours.isEmpty() && !isKnownLater(ours.get(0).getArgs())) {
-                Properties.of(at, () -> {
+                PropertyChecks.of(at, () -> {
                     limiter.check(id, ours.get(0).getArgs());
                     return id;
                 });
@@ -49,10 +49,10 @@ final class RouteCheck {
     private static void tellIfOfTheFilter(String id, GatewayRateLimiter.@Nullable Config said, RateLimits limits) {
         String name = said == null || said.getUse() == null ? id : said.getUse();
         ConfiguredLimit limit = limits.find(name);
-        if (limit != null && !limit.rule().onlyWhereNamed()) {
+        if (limit != null && !limit.rule().explicitOnly()) {
             LOG.warn(
                     "Route '{}' names the limit '{}', which is for the filter too: where both apply, a request counts once, by the key of"
-                            + " the limit and not by that of the route. Leave it to routes with only-where-named: true",
+                            + " the limit and not by that of the route. Leave it to routes with explicit-only: true",
                     id,
                     name);
         }

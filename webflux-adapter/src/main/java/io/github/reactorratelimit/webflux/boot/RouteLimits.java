@@ -14,7 +14,7 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * The limits of the gateway's routes: those of {@code ratelimit.limits} that a route names, or that has the name of the route, and those that
+ * The limits of the gateway's routes: those of {@code reactor-ratelimit.limits} that a route names, or that has the name of the route, and those that
  * routes have themselves, made when they are first asked for. Routes may change while the application runs: other numbers then rule, and what was
  * spent is kept; where more has changed, the limit is made anew. A change that fails, because Redis is away, is tried again when the routes are refreshed
  * next: not by every request meanwhile.
@@ -59,7 +59,7 @@ final class RouteLimits implements GatewayRules {
         if (said.isEmpty()) {
             return named(routeId, config.getUse());
         }
-        Properties.check(
+        PropertyChecks.check(
                 config.getUse() == null,
                 at(routeId) + ".use",
                 "names a limit, which has its own numbers: choose either that or limit");
@@ -78,9 +78,9 @@ final class RouteLimits implements GatewayRules {
                     at(routeId),
                     name == null
                             ? "says nothing about its limit: give its RequestRateLimiter the argument ratelimit.limit or ratelimit.use,"
-                                    + " or ratelimit.limits one of the name of the route; or set ratelimit.gateway.enabled: false, to use"
+                                    + " or reactor-ratelimit.limits one of the name of the route; or set reactor-ratelimit.gateway.enabled: false, to use"
                                     + " the rate limiter of another bean"
-                            : "names '" + name + "', and there is no such limit in ratelimit.limits");
+                            : "names '" + name + "', and there is no such limit in reactor-ratelimit.limits");
         }
         return limit.rule();
     }
@@ -98,9 +98,9 @@ final class RouteLimits implements GatewayRules {
 
     private Made changed(Made before, String routeId, Map<String, String> said, GatewayRateLimiter.Config config) {
         LimitProperties wanted = properties(routeId, said);
-        LimitNumbers numbers = limits.factory().numbers(wanted, at(routeId));
+        LimitSettings numbers = limits.factory().settings(wanted, at(routeId));
         ConfiguredLimit limit = before.limit;
-        if (!limit.properties().withNumbersOf(wanted).equals(wanted) || limit.isOfAnotherKind(numbers)) {
+        if (!limit.properties().fixed().equals(wanted.fixed()) || limit.isOfAnotherKind(numbers)) {
             ConfiguredLimit anew = make(routeId, said);
             limits.discard(limit);
             return new Made(said, anew);
@@ -117,22 +117,21 @@ final class RouteLimits implements GatewayRules {
     }
 
     private ConfiguredLimit make(String routeId, Map<String, String> said) {
-        Properties.check(
+        PropertyChecks.check(
                 limits.find(routeId) == null,
                 at(routeId),
-                "has numbers, and there is a limit of the name of the route in ratelimit.limits: choose one");
+                "has numbers, and there is a limit of the name of the route in reactor-ratelimit.limits: choose one");
         LimitProperties wanted = properties(routeId, said);
-        Properties.check(
+        PropertyChecks.check(
                 wanted.algorithm() != LimitProperties.Algorithm.CONCURRENCY,
                 at(routeId) + ".algorithm",
                 "cannot be concurrency: a gateway does not tell when a request has ended. Use a limit with paths");
-        return limits.make(wanted, at(routeId));
+        return limits.make(routeId, wanted, at(routeId));
     }
 
     /** Its key is the gateway's. */
     private static LimitProperties properties(String routeId, Map<String, String> said) {
         Map<String, Object> all = new LinkedHashMap<>(said);
-        all.put("name", routeId);
         all.put("key", "all");
         try {
             return RateLimitRefresher.read(all);

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
@@ -13,16 +14,20 @@ interface SharedStore extends Disposable {
     /**
      * A store for limits.
      *
-     * @param mode what they answer while it is away
-     * @param instances how many share the limit meanwhile, if {@code mode} is local
+     * @param mode what they do while it is unavailable
+     * @param instances how many instances share the limit meanwhile, if {@code mode} is local
+     * @param prepaid for how long permits are debited ahead; null if they are not
      */
-    RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances);
+    RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances, @Nullable Duration prepaid);
 
     /** Whether limits can be decided there now; never an error. */
     Mono<Condition> condition();
 
-    /** Gives back what it holds; the limiters have been closed by then. */
+    /** Closes its connections; the limiters have been closed by then. */
     Mono<Void> close();
+
+    /** Connects again after it was closed. Limiters need new stores. */
+    void reopen();
 
     /** Closes without waiting for the end. */
     @Override

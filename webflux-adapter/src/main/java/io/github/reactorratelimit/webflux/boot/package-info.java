@@ -1,5 +1,5 @@
 /**
- * Spring Boot: limits from {@code ratelimit.*} properties, and what Boot's applications expect beside them. The only package that needs Boot;
+ * Spring Boot: limits from {@code reactor-ratelimit.*} properties, and what Boot's applications expect beside them. The only package that needs Boot;
  * nothing in the other ones looks at it.
  */
 @NullMarked

@@ -23,7 +23,7 @@ import org.springframework.web.reactive.function.client.ClientResponse;
 public final class OutboundSpec {
 
     static final OutboundSpec DEFAULTS = new OutboundSpec(
-            OutboundSpec::hostAndPort, request -> 1, Duration.ofNanos(Long.MAX_VALUE), LearnSpec.DEFAULTS, null);
+            OutboundSpec::hostAndPort, request -> 1, Duration.ofNanos(Long.MAX_VALUE), ServerLimitSpec.DEFAULTS, null);
 
     private static final int HTTP = 80;
     private static final int HTTPS = 443;
@@ -31,14 +31,14 @@ public final class OutboundSpec {
     private final Function<? super ClientRequest, @Nullable String> key;
     private final ToLongFunction<? super ClientRequest> cost;
     private final Duration maxWait;
-    private final LearnSpec learning;
+    private final ServerLimitSpec learning;
     private final @Nullable ActualCost actual;
 
     private OutboundSpec(
             Function<? super ClientRequest, @Nullable String> key,
             ToLongFunction<? super ClientRequest> cost,
             Duration maxWait,
-            LearnSpec learning,
+            ServerLimitSpec learning,
             @Nullable ActualCost actual) {
         this.key = key;
         this.cost = cost;
@@ -136,8 +136,8 @@ public final class OutboundSpec {
     }
 
     /** What is learned from answers. */
-    public OutboundSpec learn(UnaryOperator<LearnSpec> spec) {
-        LearnSpec chosen = Objects.requireNonNull(spec, "spec").apply(learning);
+    public OutboundSpec learn(UnaryOperator<ServerLimitSpec> spec) {
+        ServerLimitSpec chosen = Objects.requireNonNull(spec, "spec").apply(learning);
         return new OutboundSpec(key, cost, maxWait, Objects.requireNonNull(chosen, "what spec returned"), actual);
     }
 
@@ -170,7 +170,7 @@ public final class OutboundSpec {
         return maxWait;
     }
 
-    LearnSpec learning() {
+    ServerLimitSpec learning() {
         return learning;
     }
 

@@ -100,11 +100,16 @@ final class QuotaFields {
             return;
         }
         for (Member limit : limits) {
-            if (!otherUnits.contains(limit.value())
-                    && add(limit.parameters().get("r"), limit.parameters().get("t"))) {
+            if (!otherUnits.contains(limit.value()) && add(either(limit, "r", "a"), either(limit, "t", "w"))) {
                 policies.removeIf(policy -> policy.getKey().equals(limit.value()));
             }
         }
+    }
+
+    /** What is left and until when: as draft 10 names them, or as proposed for later ones. */
+    private static @Nullable Object either(Member limit, String name, String proposed) {
+        Object value = limit.parameters().get(name);
+        return value == null ? limit.parameters().get(proposed) : value;
     }
 
     private void readDictionary(String text) {

@@ -29,7 +29,7 @@ import reactor.core.publisher.Mono;
  * RateLimitExceededException}, and nothing is sent. Cancelling leaves the line. After a wait requests are sent from {@code
  * Schedulers.boundedElastic()}, or the scheduler that the limiter was given.
  *
- * <p>Answers are read for what they say about the limits of the server: {@link LearnSpec}. A pause counts for whoever asks next, before
+ * <p>Answers are read for what they say about the limits of the server: {@link ServerLimitSpec}. A pause counts for whoever asks next, before
  * the answer is passed on.
  *
  * <p>With a {@link ConcurrencyLimit} a call holds its permits until its body was read to its end, failed, was cancelled or released. As
@@ -37,19 +37,19 @@ import reactor.core.publisher.Mono;
  * with it; {@code retrieve()} and {@code exchangeToMono} see to that themselves.
  *
  * <p>One filter can be shared by any number of clients, also with and without {@link #withRetry}, and should be: what is learned adds up within a filter
- * only, see {@link LearnSpec}. Where several filters stand in a row, those registered after this one run once
+ * only, see {@link ServerLimitSpec}. Where several filters stand in a row, those registered after this one run once
  * the call is allowed.
  */
 public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
 
     private final RateLimiter limiter;
     private final OutboundSpec spec;
-    private final Learner learner;
+    private final ServerLimitTracker learner;
 
     private RateLimitExchangeFilter(RateLimiter limiter, OutboundSpec spec) {
         this.limiter = limiter;
         this.spec = spec;
-        this.learner = new Learner(limiter, spec.learning());
+        this.learner = new ServerLimitTracker(limiter, spec.learning());
     }
 
     /** Limits calls per host, waiting however long it takes, and learns from all that answers say. */
@@ -79,7 +79,7 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
     }
 
     /** What was learned from answers so far. */
-    public Learned learned() {
+    public ServerLimitStats learned() {
         return learner.learned();
     }
 
@@ -97,11 +97,11 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
     private Mono<ClientResponse> limited(String key, long cost, Mono<ClientResponse> call) {
         ActualCost actual = spec.actualCost();
         if (actual != null) {
-            return UntilRead.of(
-                    limiter.reserve(key, cost, spec.maxWait()), reserved -> new ReservedStake(reserved, actual), call);
+            return PermitHoldingExchange.of(
+                    limiter.reserve(key, cost, spec.maxWait()), reserved -> new ReservedPermit(reserved, actual), call);
         }
         if (limiter.policy().needsRelease()) {
-            return UntilRead.of(limiter.acquireLease(key, cost, spec.maxWait()), LeaseStake::new, call);
+            return PermitHoldingExchange.of(limiter.acquireLease(key, cost, spec.maxWait()), LeasedPermit::new, call);
         }
         return call.transform(
                 limitRate(limiter, gate -> gate.key(key).cost(cost).maxWait(spec.maxWait())));

@@ -135,7 +135,7 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
                     ? Optional.empty()
                     : course.afterFailure(failure).map(Mono::then);
             if (answer != null && wait.isPresent()) {
-                refused.update(RefusedBody.release(answer));
+                refused.update(DiscardedBody.release(answer));
             }
             return wait;
         }
@@ -152,7 +152,7 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
                 answer.headers().asHttpHeaders(),
                 new byte[0],
                 StandardCharsets.UTF_8,
-                new Sent(request));
+                new RequestSnapshot(request));
     }
 
     private static boolean isRefusal(ClientRequest request, ClientResponse answer) {

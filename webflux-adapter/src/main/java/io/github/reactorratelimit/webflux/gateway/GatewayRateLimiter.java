@@ -1,9 +1,10 @@
 package io.github.reactorratelimit.webflux.gateway;
 
-import io.github.reactorratelimit.webflux.RateLimitAnswer;
 import io.github.reactorratelimit.webflux.RateLimitDenial;
 import io.github.reactorratelimit.webflux.RateLimitDenial.Reason;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
+import io.github.reactorratelimit.webflux.RateLimitResult;
+import io.github.reactorratelimit.webflux.RouteLimitEvaluator;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -79,8 +80,9 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
     }
 
     private static Asked limitedBy(RateLimitEngine engine, GatewayRules rules) {
+        RouteLimitEvaluator evaluator = new RouteLimitEvaluator(engine);
         return (routeId, config, key, exchange) ->
-                engine.ask(rules.of(routeId, config), key, exchange).flatMap(GatewayRateLimiter::response);
+                evaluator.evaluate(rules.of(routeId, config), key, exchange).flatMap(GatewayRateLimiter::response);
     }
 
     /** A limiter that lets every request pass and tells nothing of limits, whatever routes say: for a gateway whose limits are turned off. */
@@ -125,13 +127,13 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
         return name.replace("-", "").toLowerCase(Locale.ROOT);
     }
 
-    private static Mono<RateLimiter.Response> response(RateLimitAnswer answer) {
-        RateLimitDenial denial = answer.denial().orElse(null);
+    private static Mono<RateLimiter.Response> response(RateLimitResult result) {
+        RateLimitDenial denial = result.denial();
         if (denial != null && (denial.reason() == Reason.UNAVAILABLE || denial.reason() == Reason.MISSING_KEY)) {
-            return Mono.error(new Refused(denial, answer));
+            return Mono.error(new Refused(denial, result));
         }
         Map<String, String> fields = new LinkedHashMap<>();
-        answer.headers().forEach((name, values) -> fields.put(name, String.join(", ", values)));
+        result.headers().forEach((name, values) -> fields.put(name, String.join(", ", values)));
         return Mono.just(new RateLimiter.Response(denial == null, fields));
     }
 
@@ -141,9 +143,9 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
         private static final long serialVersionUID = 1L;
         private final HttpHeaders fields;
 
-        Refused(RateLimitDenial denial, RateLimitAnswer answer) {
+        Refused(RateLimitDenial denial, RateLimitResult result) {
             super(denial.status(), denial.toString());
-            this.fields = answer.headers();
+            this.fields = result.headers();
         }
 
         @Override
@@ -255,7 +257,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
             this.onFailure = onFailure;
         }
 
-        /** What is answered while Redis is away: {@code open}, {@code closed} or {@code local}. */
+        /** What happens while Redis is unavailable: {@code open}, {@code closed} or {@code local}. */
         public @Nullable String getWhenUnavailable() {
             return whenUnavailable;
         }

@@ -135,13 +135,13 @@ public final class ClientAddress {
 
     private @Nullable IpAddress find(ServerHttpRequest request) {
         if (source == Source.REPORTED) {
-            return Peer.reported(request);
+            return PeerAddress.reported(request);
         }
-        IpAddress peer = Peer.ofConnection(request);
+        IpAddress peer = PeerAddress.ofConnection(request);
         return peer == null || proxies == null ? peer : behind(peer, proxies, hops(request));
     }
 
-    private Hops hops(ServerHttpRequest request) {
+    private ForwardedChain hops(ServerHttpRequest request) {
         return source == Source.FORWARDED
                 ? new Forwarded(lines(request, Forwarded.HEADER))
                 : new XForwardedFor(lines(request, XForwardedFor.HEADER));
@@ -151,7 +151,7 @@ public final class ClientAddress {
         return request.getHeaders().getOrEmpty(header);
     }
 
-    private static IpAddress behind(IpAddress peer, TrustedProxies proxies, Hops hops) {
+    private static IpAddress behind(IpAddress peer, TrustedProxies proxies, ForwardedChain hops) {
         IpAddress sender = peer;
         for (int hop = 1; hop <= TrustedProxies.MAX_HOPS && proxies.trusts(sender, hop); hop++) {
             IpAddress before = hops.next();

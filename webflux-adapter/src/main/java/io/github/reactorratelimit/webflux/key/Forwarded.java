@@ -4,7 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The elements of {@code Forwarded} (RFC 7239): pairs between semicolons, of which {@code for} names the sender. */
-final class Forwarded extends Hops {
+final class Forwarded extends ForwardedChain {
 
     static final String HEADER = "Forwarded";
 
@@ -46,7 +46,7 @@ final class Forwarded extends Hops {
     @Nullable
     IpAddress addressIn(String element) {
         String node = new Pairs(element).valueOfFor();
-        return node == null ? null : NodeText.parse(node);
+        return node == null ? null : NodeAddressParser.parse(node);
     }
 
     /** Reads the pairs of one element from the left. */

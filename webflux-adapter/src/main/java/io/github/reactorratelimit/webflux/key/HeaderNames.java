@@ -41,6 +41,6 @@ final class HeaderNames {
     }
 
     static Optional<String> only(ServerWebExchange exchange, String name) {
-        return SentValue.only(exchange.getRequest().getHeaders().getOrEmpty(name), "header " + name);
+        return SingleValue.only(exchange.getRequest().getHeaders().getOrEmpty(name), "header " + name);
     }
 }

@@ -115,6 +115,8 @@ public final class IpAddress {
     /** The canonical text: lower case and shortened as RFC 5952 says. */
     @Override
     public String toString() {
-        return ipv4 ? IpText.ipv4(low) : IpText.ipv6(high, low);
+        return ipv4
+                ? (low >>> 24) + "." + (low >>> 16 & 0xff) + "." + (low >>> 8 & 0xff) + "." + (low & 0xff)
+                : IpText.ipv6(high, low);
     }
 }

@@ -3,7 +3,7 @@ package io.github.reactorratelimit.webflux.key;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes IP literals. By hand, because the JDK's parser asks a name server for what it cannot read and takes
+ * Reads IP literals and writes those of IPv6. By hand, because the JDK's parser asks a name server for what it cannot read and takes
  * {@code 1.2.3} and {@code 010.1.1.1}, and Netty is not on the class path of every WebFlux application.
  */
 final class IpText {
@@ -146,10 +146,6 @@ final class IpText {
             low = low << 16 | groups[i + GROUPS / 2];
         }
         return IpAddress.ipv6(high, low);
-    }
-
-    static String ipv4(long bits) {
-        return (bits >>> 24) + "." + (bits >>> 16 & 0xff) + "." + (bits >>> 8 & 0xff) + "." + (bits & 0xff);
     }
 
     /** The longest run of at least two zero groups, the first of several, is written as two colons. */

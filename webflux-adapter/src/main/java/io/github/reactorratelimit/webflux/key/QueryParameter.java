@@ -14,6 +14,6 @@ final class QueryParameter {
         List<String> values = exchange.getRequest().getQueryParams().getOrDefault(name, List.of()).stream()
                 .map(value -> Objects.requireNonNullElse(value, ""))
                 .toList();
-        return SentValue.only(values, "parameter " + name);
+        return SingleValue.only(values, "parameter " + name);
     }
 }

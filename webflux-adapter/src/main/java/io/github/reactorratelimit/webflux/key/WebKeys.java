@@ -129,7 +129,7 @@ public final class WebKeys {
         String prefix = "cookie:" + KeyText.bounded(notEmpty("name", name)) + ":";
         return found(exchange -> {
             List<String> values =
-                    SentValue.different(exchange.getRequest().getCookies().getOrDefault(name, List.of()).stream()
+                    SingleValue.different(exchange.getRequest().getCookies().getOrDefault(name, List.of()).stream()
                             .map(cookie -> cookie.getValue())
                             .toList());
             if (values.size() > 1) {

@@ -4,7 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The entries of {@code X-Forwarded-For}: addresses between commas. */
-final class XForwardedFor extends Hops {
+final class XForwardedFor extends ForwardedChain {
 
     static final String HEADER = "X-Forwarded-For";
 
@@ -25,6 +25,6 @@ final class XForwardedFor extends Hops {
     @Override
     @Nullable
     IpAddress addressIn(String entry) {
-        return NodeText.parse(entry);
+        return NodeAddressParser.parse(entry);
     }
 }

@@ -4,7 +4,7 @@ import io.github.reactorratelimit.webflux.observation.RateLimitObservation.LowCa
 import io.micrometer.common.KeyValues;
 import java.util.Locale;
 
-/** {@code ratelimit.requests} with {@code limit} and {@code outcome}; to be extended for more key values. */
+/** {@code ratelimit.requests} with {@code limiter} and {@code outcome}; to be extended for more key values. */
 public class DefaultRateLimitObservationConvention implements RateLimitObservationConvention {
 
     /** The name of the observation, and of the timer that Micrometer makes of it. */
@@ -23,7 +23,8 @@ public class DefaultRateLimitObservationConvention implements RateLimitObservati
     @Override
     public KeyValues getLowCardinalityKeyValues(RateLimitObservationContext context) {
         return KeyValues.of(
-                LowCardinality.LIMIT.withValue(context.deniedBy().orElseGet(() -> String.join(",", context.limits()))),
+                LowCardinality.LIMITER.withValue(
+                        context.deniedBy().orElseGet(() -> String.join(",", context.limits()))),
                 LowCardinality.OUTCOME.withValue(
                         context.outcome().name().toLowerCase(Locale.ROOT).replace('_', '-')));
     }

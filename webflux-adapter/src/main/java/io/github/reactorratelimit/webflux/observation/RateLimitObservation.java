@@ -25,7 +25,7 @@ public enum RateLimitObservation implements ObservationDocumentation {
     public enum LowCardinality implements KeyName {
 
         /** The limit that did not let the request pass, or else all that were asked, with commas. */
-        LIMIT("limit"),
+        LIMITER("limiter"),
 
         /** How it ended: {@code allowed}, {@code denied}, {@code missing-key}, {@code unavailable}, {@code cancelled} or {@code error}. */
         OUTCOME("outcome");

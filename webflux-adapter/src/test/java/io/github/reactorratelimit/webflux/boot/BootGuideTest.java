@@ -3,6 +3,7 @@ package io.github.reactorratelimit.webflux.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.lang.reflect.Parameter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -13,6 +14,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /** What the README and the guide say works as it is written there. */
 class BootGuideTest {
@@ -32,7 +35,7 @@ class BootGuideTest {
 
     static Stream<String> blocksOfTheGuide() throws IOException {
         return blocks("docs/webflux-boot.md").stream()
-                .filter(block -> block.startsWith("ratelimit:"))
+                .filter(block -> block.startsWith("reactor-ratelimit:"))
                 .map(block -> block.replace("${INTERNAL_SECRET}", "a-secret-of-some-length"));
     }
 
@@ -41,7 +44,8 @@ class BootGuideTest {
     void everyBlockOfTheGuideCanBeUsed(String yaml) {
         RateLimitProperties properties = BoundProperties.of(yaml);
         if (properties.redis().uri() == null) {
-            assertThat(BoundProperties.limits(properties).rules()).hasSameSizeAs(properties.limits());
+            assertThat(BoundProperties.limits(properties).rules())
+                    .hasSize(properties.limits().size());
         } else {
             assertThat(properties.redis().instances()).isPositive();
         }
@@ -54,14 +58,19 @@ class BootGuideTest {
                 .results()
                 .collect(Collectors.toMap(row -> row.group(1), row -> row.group(2)));
         for (Map<String, Object> property : ConfigurationMetadataTest.properties()) {
-            String name = ((String) property.get("name")).replace("ratelimit.limits[].", "");
-            if (name.startsWith("management.") || name.startsWith("overrides[]")) {
-                continue;
+            String name = (String) property.get("name");
+            if (!name.startsWith("management.")) {
+                assertThat(unlessGiven).containsKey(name);
+                if (property.get("defaultValue") instanceof Comparable<?> value) {
+                    assertThat(unlessGiven.get(name)).as(name).contains("`" + value + "`");
+                }
             }
+        }
+        for (Parameter property : LimitProperties.class.getDeclaredConstructors()[0].getParameters()) {
+            String name = DataObjectPropertyName.toDashedForm(property.getName());
+            DefaultValue value = property.getAnnotation(DefaultValue.class);
             assertThat(unlessGiven).containsKey(name);
-            if (property.get("defaultValue") instanceof Comparable<?> value) {
-                assertThat(unlessGiven.get(name)).as(name).contains("`" + value + "`");
-            }
+            assertThat(unlessGiven.get(name)).as(name).contains(value == null ? "" : "`" + value.value()[0] + "`");
         }
     }
 

@@ -31,8 +31,8 @@ final class BoundProperties {
 
     /** Limits in this store. */
     static RateLimits limits(RateLimitProperties properties, @Nullable Supplier<SharedStore> shared) {
-        LimitKeys keys =
-                new LimitKeys(Callers.address(properties.clientAddress()), PathPatternParser.defaultInstance, name -> {
+        LimitKeys keys = new LimitKeys(
+                ClientAddressFactory.address(properties.clientAddress()), PathPatternParser.defaultInstance, name -> {
                     throw new IllegalArgumentException(name);
                 });
         return new RateLimits(
@@ -41,7 +41,8 @@ final class BoundProperties {
                         keys,
                         new LimitStores(properties, shared),
                         name -> RateLimitRecorder.NOOP,
-                        Callers.exempt(properties.allowList(), Callers.address(properties.clientAddress())),
+                        ClientAddressFactory.exempt(
+                                properties.allowList(), ClientAddressFactory.address(properties.clientAddress())),
                         0));
     }
 

@@ -16,15 +16,15 @@ class ConfigurationErrorsTest {
 
     /** The third limit begins in line 9, and what is appended to it in line 12. */
     private static final String TWO_GOOD_ONES = """
-            ratelimit:
+            reactor-ratelimit:
               limits:
-                - name: first
+                first:
                   key: ip
                   limit: 10 per second
-                - name: second
+                second:
                   key: all
                   limit: 10/s
-                - name: third
+                third:
                   key: ip
                   limit: 5 per minute
             """;
@@ -44,10 +44,18 @@ class ConfigurationErrorsTest {
                 third("soft-limit: 2 per minute", "max-wait", "", "is needed, such as 2s"),
                 third("methods: [GET, FETCH]", "methods[1]", "12:", "PATCH"),
                 third("paths: /a/{b", "paths", "12:", "close capture"),
-                third("count-only: 4x4", "count-only", "12:", "a code like 401"),
-                third("missing-key: skip", "missing-key", "12:", "deny <status>"),
-                third("missing-key: deny 200", "missing-key", "12:", "4xx or 5xx"),
-                third("store: redis", "store", "12:", "ratelimit.redis.uri"),
+                third("count-statuses: 4x4", "count-statuses", "12:", "a code like 401"),
+                third("missing-key: skip", "missing-key", "12:", "'skip' is none of deny, shared"),
+                third("missing-key-status: 200", "missing-key-status", "12:", "4xx or 5xx"),
+                third(
+                        "missing-key: shared\n      missing-key-status: 401",
+                        "missing-key-status",
+                        "13:",
+                        "only for missing-key: deny"),
+                third("zone: Europe/Berlin", "zone", "12:", "only for algorithm fixed-window"),
+                third("warm-up: 5s\n      burst: 9", "burst", "13:", "without warm-up"),
+                third("prepaid: 1s", "prepaid", "12:", "only for limits in Redis"),
+                third("store: redis", "store", "12:", "reactor-ratelimit.redis.uri"),
                 third("when-unavailable: open", "when-unavailable", "12:", "only for limits in Redis"),
                 third("overrides: [{key: nobody, limit: 5/s}]", "overrides[0].key", "12:", "not an IP address"),
                 third(
@@ -61,7 +69,7 @@ class ConfigurationErrorsTest {
                 Arguments.of(
                         "client-address.source: forwarded",
                         "  client-address.source: forwarded",
-                        "ratelimit.client-address.trusted-proxies",
+                        "reactor-ratelimit.client-address.trusted-proxies",
                         "",
                         new String[] {"is needed (or trusted-hops)"}),
                 root("client-address.ipv6-prefix: 65", "client-address.ipv6-prefix", "16 to 64"),
@@ -69,12 +77,12 @@ class ConfigurationErrorsTest {
                 root("headers.retry-after-jitter: 2", "headers.retry-after-jitter", "between 0 and 1"),
                 root("max-keys: 0", "max-keys", "must be positive"),
                 root("key-timeout: 0s", "key-timeout", "must be positive"),
-                root("store: redis", "store", "ratelimit.redis.uri"),
+                root("store: redis", "store", "reactor-ratelimit.redis.uri"),
                 root("redis.uri: 'http://example.org'", "redis.uri", "redis://host:port"));
     }
 
     private static Arguments third(String line, String property, String place, String... reasons) {
-        return Arguments.of(line, "      " + line, "ratelimit.limits[2]." + property, place, reasons);
+        return Arguments.of(line, "      " + line, "reactor-ratelimit.limits.third." + property, place, reasons);
     }
 
     private static Arguments root(String line, String property, String... reasons) {
@@ -97,31 +105,31 @@ class ConfigurationErrorsTest {
         }
     }
 
-    @Test
-    void aLimitNeedsANameOfItsOwn() {
-        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("third", "first"));
+    @ParameterizedTest
+    @CsvSource({
+        "limits.third.algoritm, algorithm",
+        "limits.third.brust, burst",
+        "limits.third.max-wiat, max-wait",
+        "limits.third.only-where-named, ''",
+        "limitz, limits",
+        "redis.dedline, deadline",
+        "client-address.sorce, source"
+    })
+    void unknownPropertyIsToldWithTheOneThatWasMeant(String written, String meant) {
+        FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES + "\n  " + written + ": 3");
         assertThat(told.getDescription())
-                .contains("ratelimit.limits[2].name", ".yml] - 9:", "like ratelimit.limits[0].name");
-    }
-
-    @Test
-    void aLimitNeedsAName() {
-        FailureAnalysis told = WebApplication.failure("""
-                ratelimit.limits:
-                  - key: ip
-                    limit: 5/s
-                """);
-        assertThat(told.getDescription()).contains("ratelimit.limits[0].name", "is needed");
+                .contains("reactor-ratelimit." + written, "there is no such property")
+                .contains(meant.isEmpty() ? "no such property" : "did you mean " + meant);
     }
 
     @Test
     void aLimitNeedsAKey() {
         FailureAnalysis told = WebApplication.failure("""
-                ratelimit.limits:
-                  - name: some
+                reactor-ratelimit.limits:
+                  some:
                     limit: 5/s
                 """);
-        assertThat(told.getDescription()).contains("ratelimit.limits[0].key", "is needed, such as ip");
+        assertThat(told.getDescription()).contains("reactor-ratelimit.limits.some.key", "is needed, such as ip");
     }
 
     /** Names of Java are of no use to whoever writes a file. */
@@ -139,15 +147,16 @@ class ConfigurationErrorsTest {
     @Test
     void whatIsInFlightIsNotCountedByItsOutcome() {
         FailureAnalysis told = WebApplication.failure(
-                "ratelimit.limits: [{name: some, key: ip, limit: 5, algorithm: concurrency, count-only: 401}]\n");
-        assertThat(told.getDescription()).contains("ratelimit.limits[0].count-only", "not for algorithm concurrency");
+                "reactor-ratelimit.limits: {some: {key: ip, limit: 5, algorithm: concurrency, count-statuses: 401}}\n");
+        assertThat(told.getDescription())
+                .contains("reactor-ratelimit.limits.some.count-statuses", "not for algorithm concurrency");
     }
 
     @Test
     void aMistypedTimeIsToldInASentence() {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("10/s", "100 per mintue"));
         assertThat(told.getDescription())
-                .contains("ratelimit.limits[1].limit", ".yml] - 8:")
+                .contains("reactor-ratelimit.limits.second.limit", ".yml] - 8:")
                 .contains("'100 per mintue' is no limit: 'mintue' is no time; write a number and a time")
                 .doesNotContain("Exception");
     }
@@ -156,19 +165,21 @@ class ConfigurationErrorsTest {
     void aKeyThatIsNoneIsTold() {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: phase-of-the-moon"));
         assertThat(told.getDescription())
-                .contains("ratelimit.limits[1].key", ".yml] - 7:", "api-key:<header>", "principal or ip");
+                .contains("reactor-ratelimit.limits.second.key", ".yml] - 7:", "api-key:<header>", "principal or ip");
     }
 
     @Test
     void aHeaderThatAnybodyCanWriteIsNoKey() {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: header:X-Forwarded-For"));
-        assertThat(told.getDescription()).contains("ratelimit.limits[1].key", ".yml] - 7:", "anybody can write it");
+        assertThat(told.getDescription())
+                .contains("reactor-ratelimit.limits.second.key", ".yml] - 7:", "anybody can write it");
     }
 
     @Test
     void aLimitThatIsNoneIsTold() {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("10/s", "lots"));
-        assertThat(told.getDescription()).contains("ratelimit.limits[1].limit", ".yml] - 8:", "'100 per minute'");
+        assertThat(told.getDescription())
+                .contains("reactor-ratelimit.limits.second.limit", ".yml] - 8:", "'100 per minute'");
     }
 
     @Test
@@ -182,7 +193,7 @@ class ConfigurationErrorsTest {
         FailureAnalysis told =
                 WebApplication.failure(TWO_GOOD_ONES + "  allow-list: {secret-header: X-Internal, secrets: hunter2}");
         assertThat(told.getDescription())
-                .contains("ratelimit.allow-list.secrets", ".yml] - 12:", "at least 16 characters")
+                .contains("reactor-ratelimit.allow-list.secrets", ".yml] - 12:", "at least 16 characters")
                 .doesNotContain("hunter2");
     }
 

@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Test;
 class CostlyLimitsTest {
 
     private static final String DEAR = """
-            ratelimit.limits:
-              - name: dear
+            reactor-ratelimit.limits:
+              dear:
                 paths: /hello
                 key: header:X-Client
                 limit: 5 per day
@@ -28,7 +28,8 @@ class CostlyLimitsTest {
 
     @Test
     void aCostThatNobodyCanPayIsAMistake() {
-        assertThat(WebApplication.failure(DEAR).getDescription()).contains("ratelimit.limits[0]", "costs 8 permits");
+        assertThat(WebApplication.failure(DEAR).getDescription())
+                .contains("reactor-ratelimit.limits.", "costs 8 permits");
         assertThat(WebApplication.failure(FOR_SOME.replace("20 per", "7 per")).getDescription())
                 .contains("costs 8 permits");
     }

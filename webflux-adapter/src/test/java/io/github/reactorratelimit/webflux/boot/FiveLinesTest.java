@@ -10,9 +10,9 @@ class FiveLinesTest {
 
     /** A permit comes back every eight hours: none does while a test runs. */
     private static final String FIVE_LINES = """
-            ratelimit:
+            reactor-ratelimit:
               limits:
-                - name: per-client
+                per-client:
                   key: ip
                   limit: 3 per day
             """;

@@ -62,7 +62,7 @@ class GatewayBesideFilterTest {
 
     @Test
     void whatARouteDeniesCostsNothingInTheFiltersLimits() {
-        String limits = "ratelimit.limits: [{name: per-client, key: ip, limit: 10 per day}]\n";
+        String limits = "reactor-ratelimit.limits: {per-client: {key: ip, limit: 10 per day}}\n";
         try (WebApplication gateway = start(limits, "ratelimit.limit: 1 per day")) {
             assertThat(gateway.statuses(6, "/orders", "X-Tenant", "a")).containsExactly(200, 429, 429, 429, 429, 429);
             assertThat(gateway.get("/hello").headers().firstValue("RateLimit").orElseThrow())
@@ -74,8 +74,8 @@ class GatewayBesideFilterTest {
     @Test
     void theFieldsOfFilterAndRouteAreToldOnce() {
         String limits = """
-                ratelimit.limits: [{name: per-client, key: ip, limit: 10 per day}]
-                ratelimit.headers.legacy: delta-seconds
+                reactor-ratelimit.limits: {per-client: {key: ip, limit: 10 per day}}
+                reactor-ratelimit.headers.legacy: delta-seconds
                 """;
         try (WebApplication gateway = start(limits, "ratelimit.limit: 1 per day")) {
             for (int status : new int[] {200, 429}) {
@@ -96,21 +96,21 @@ class GatewayBesideFilterTest {
 
     @Test
     void aLimitThatFilterAndRouteApplyCountsARequestOnceAndThatIsToldAtTheStart() {
-        String limits = "ratelimit.limits: [{name: plan, key: ip, limit: 4 per day}]\n";
+        String limits = "reactor-ratelimit.limits: {plan: {key: ip, limit: 4 per day}}\n";
         try (ConsoleLines output = ConsoleLines.read();
                 WebApplication gateway = start(limits, "ratelimit.use: plan")) {
             assertThat(gateway.statuses(5, "/orders", "X-Tenant", "a")).containsExactly(200, 200, 200, 200, 429);
-            assertThat(output.text()).contains("Route 'orders' names the limit 'plan'", "only-where-named");
+            assertThat(output.text()).contains("Route 'orders' names the limit 'plan'", "explicit-only");
         }
     }
 
     @Test
     void aLimitOfRoutesAloneIsNoReasonForAWarning() {
-        String limits = "ratelimit.limits: [{name: plan, key: ip, limit: 4 per day, only-where-named: true}]\n";
+        String limits = "reactor-ratelimit.limits: {plan: {key: ip, limit: 4 per day, explicit-only: true}}\n";
         try (ConsoleLines output = ConsoleLines.read();
                 WebApplication gateway = start(limits, "ratelimit.use: plan")) {
             assertThat(gateway.get("/orders", "X-Tenant", "a").statusCode()).isEqualTo(200);
-            assertThat(output.text()).doesNotContain("only-where-named");
+            assertThat(output.text()).doesNotContain("explicit-only");
         }
     }
 
@@ -135,7 +135,8 @@ class GatewayBesideFilterTest {
     @Test
     void aGatewayGoesOnWithLimitsTurnedOff() {
         String yaml = GatewayTest.gateway(
-                "ratelimit.enabled: false\n", GatewayTest.route(behind.port(), "orders", "ratelimit.limit: 1 per day"));
+                "reactor-ratelimit.enabled: false\n",
+                GatewayTest.route(behind.port(), "orders", "ratelimit.limit: 1 per day"));
         try (WebApplication gateway = WebApplication.start(
                 yaml,
                 WebApplication.Gateway.class,

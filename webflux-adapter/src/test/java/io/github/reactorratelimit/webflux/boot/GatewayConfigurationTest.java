@@ -59,7 +59,7 @@ class GatewayConfigurationTest {
                         RateLimitGatewayAutoConfiguration.class));
         for (boolean enabled : new boolean[] {true, false}) {
             withoutGateway
-                    .withPropertyValues("ratelimit.enabled=" + enabled)
+                    .withPropertyValues("reactor-ratelimit.enabled=" + enabled)
                     .run(context ->
                             assertThat(context).as("enabled: " + enabled).hasNotFailed());
         }
@@ -77,7 +77,7 @@ class GatewayConfigurationTest {
                 .contains("route 'orders': ratelimit.algorithm", "cannot be concurrency");
         assertThat(failure(route("ratelimit.use: nothing"))).contains("names 'nothing'");
         assertThat(failure(route("redis-rate-limiter.replenishRate: 7")))
-                .contains("route 'orders'", "ratelimit.gateway.enabled: false");
+                .contains("route 'orders'", "reactor-ratelimit.gateway.enabled: false");
     }
 
     private static final String BY_DEFAULT = """
@@ -93,7 +93,7 @@ class GatewayConfigurationTest {
                       args: {ratelimit.limit: 9 per day}
                 """;
         assertThat(failure(route("ratelimit.limit: 3 per day") + second))
-                .contains("route 'orders'", "more than one RequestRateLimiter", "ratelimit.limits with paths");
+                .contains("route 'orders'", "more than one RequestRateLimiter", "reactor-ratelimit.limits with paths");
         assertThat(failure(BY_DEFAULT.formatted("9 per day"), route("ratelimit.limit: 3 per day")))
                 .contains("route 'orders'", "more than one RequestRateLimiter");
     }
@@ -207,7 +207,7 @@ class GatewayConfigurationTest {
 
     @Test
     void itCanBeTurnedOffAlone() {
-        try (WebApplication gateway = start("ratelimit.gateway.enabled: false\n", GatewayTest.Keys.class)) {
+        try (WebApplication gateway = start("reactor-ratelimit.gateway.enabled: false\n", GatewayTest.Keys.class)) {
             assertThat(gateway.context().getBeanNamesForType(GatewayRateLimiter.class))
                     .isEmpty();
             assertThat(gateway.context().getBeanNamesForType(RateLimits.class)).isNotEmpty();
@@ -247,7 +247,7 @@ class GatewayConfigurationTest {
 
         assertThat(WebApplication.failure(before, WebApplication.Gateway.class, GuidesKeys.class)
                         .getDescription())
-                .contains("route 'orders'", "says nothing about its limit", "ratelimit.gateway.enabled: false");
+                .contains("route 'orders'", "says nothing about its limit", "reactor-ratelimit.gateway.enabled: false");
         try (WebApplication gateway = WebApplication.start(after, WebApplication.Gateway.class, GuidesKeys.class)) {
             assertThat(gateway.bean(GatewayRateLimiter.class)
                             .isAllowed("orders", "some")

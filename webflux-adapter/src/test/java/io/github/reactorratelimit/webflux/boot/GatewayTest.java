@@ -129,7 +129,7 @@ class GatewayTest {
 
     @Test
     void routesThatNameALimitShareIt() {
-        String limits = "ratelimit.limits: [{name: plan, key: all, limit: 4 per day, only-where-named: true}]\n";
+        String limits = "reactor-ratelimit.limits: {plan: {key: all, limit: 4 per day, explicit-only: true}}\n";
         try (WebApplication gateway =
                 start(gateway(limits, route("one", "ratelimit.use: plan"), route("other", "ratelimit.use: plan")))) {
             assertThat(statuses(gateway, 3, "/one", "a")).isEqualTo(allowedThenDenied(3, 0));
@@ -140,7 +140,7 @@ class GatewayTest {
 
     @Test
     void aRouteThatSaysNothingHasTheLimitOfItsName() {
-        String limits = "ratelimit.limits: [{name: plain, key: all, limit: 1 per day, only-where-named: true}]\n";
+        String limits = "reactor-ratelimit.limits: {plain: {key: all, limit: 1 per day, explicit-only: true}}\n";
         try (WebApplication gateway = start(gateway(limits, route("plain")))) {
             assertThat(statuses(gateway, 2, "/plain", "a")).isEqualTo(allowedThenDenied(1, 1));
         }
@@ -219,7 +219,7 @@ class GatewayTest {
     @Test
     void twoGatewaysShareALimitInRedisWhichFailsAsTheRouteSays() {
         try (Standalone redis = Standalone.start()) {
-            String uri = "ratelimit.redis: {deadline: 30s, uri: 'redis://127.0.0.1:"
+            String uri = "reactor-ratelimit.redis: {deadline: 30s, uri: 'redis://127.0.0.1:"
                     + redis.uri().getPort() + "'}\n";
             String yaml = gateway(
                     uri,
@@ -249,7 +249,8 @@ class GatewayTest {
             List<String> server = List.of(
                     "spring.data.redis.host=127.0.0.1",
                     "spring.data.redis.port=" + redis.uri().getPort());
-            String yaml = gateway("ratelimit.redis.deadline: 30s\n", route("orders", "ratelimit.limit: 2 per day"));
+            String yaml =
+                    gateway("reactor-ratelimit.redis.deadline: 30s\n", route("orders", "ratelimit.limit: 2 per day"));
             try (WebApplication gateway =
                     WebApplication.start(yaml, server, WebApplication.Gateway.class, Keys.class)) {
                 assertThat(gateway.context().getBeanNamesForType(RedisRateLimiter.class))

@@ -14,7 +14,7 @@ class LimitKeysTest {
     @ValueSource(strings = {"path:/users/{id}#id", "path:users/{id}#id"})
     void aPatternNeedsNoFirstSlashAsInAMapping(String written) {
         WebKey key = BoundProperties.limits(BoundProperties.of(
-                        "ratelimit.limits: [{name: some, limit: 1 per day, key: '" + written + "'}]"))
+                        "reactor-ratelimit.limits: {some: {limit: 1 per day, key: '" + written + "'}}"))
                 .rules()
                 .get(0)
                 .key();

@@ -45,7 +45,7 @@ class LimitsTest {
         RateLimitRule ownRule() {
             return RateLimitRule.named("own")
                     .path("/own")
-                    .sharedByAll()
+                    .globalKey()
                     .policy(TokenBucket.of(1, Duration.ofDays(1)))
                     .build();
         }
@@ -54,8 +54,8 @@ class LimitsTest {
     @Test
     void aLimitIsForItsPathsAndMethods() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - name: logins
+                reactor-ratelimit.limits:
+                  logins:
                     paths: [/login, /logout]
                     methods: POST
                     key: ip
@@ -71,13 +71,13 @@ class LimitsTest {
     @Test
     void onlyFailedLoginsCount() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - name: failed-logins
+                reactor-ratelimit.limits:
+                  failed-logins:
                     paths: /login
                     key: ip
                     algorithm: fixed-window
                     limit: 2 per 300 days
-                    count-only: 401, 5xx
+                    count-statuses: 401, 5xx
                 """)) {
             for (int i = 0; i < 3; i++) {
                 assertThat(application.post("/login?status=200", "").statusCode())
@@ -94,15 +94,15 @@ class LimitsTest {
     @Test
     void keysTellClientsApartAndSomeHaveLimitsOfTheirOwn() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - name: per-api-key
+                reactor-ratelimit.limits:
+                  per-api-key:
                     key: api-key:X-Api-Key
                     limit: 1 per day
-                    missing-key: deny 401
+                    missing-key-status: 401
                     overrides:
                       - key: gold
                         limit: 3 per day
-                  - name: per-tenant
+                  per-tenant:
                     key: header:X-Tenant
                     limit: 100 per day
                     missing-key: shared
@@ -120,18 +120,18 @@ class LimitsTest {
     @Test
     void severalKeysAreOneAndAnAlternativeIsForThoseWithout() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - name: together
+                reactor-ratelimit.limits:
+                  together:
                     paths: /hello
                     key: header:X-A, header:X-B
                     limit: 1 per day
                     missing-key: shared
-                  - name: either
+                  either:
                     paths: /annotated/**
                     key: cookie:c or path:/annotated/{id}#id
                     limit: 1 per day
-                  - name: named
-                    only-where-named: true
+                  named:
+                    explicit-only: true
                     key: all
                     limit: 4 per day
                 """, Annotated.class)) {
@@ -154,8 +154,8 @@ class LimitsTest {
     @Test
     void beansOfTheApplicationJoin() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - name: per-plan
+                reactor-ratelimit.limits:
+                  per-plan:
                     paths: /hello
                     key: bean:planKey
                     limit: 1 per day
@@ -169,7 +169,7 @@ class LimitsTest {
     @Test
     void aLimitWithoutPathsIsForEveryPathAlsoBelowTheActuatorsButNotForItsEndpoints() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits: [{name: some, key: all, limit: 2 per day}]
+                reactor-ratelimit.limits: {some: {key: all, limit: 2 per day}}
                 management.endpoints.web.exposure.include: health, ratelimits
                 management.endpoint.health.probes: {enabled: true, add-additional-paths: true}
                 """)) {
@@ -197,7 +197,7 @@ class LimitsTest {
     @Test
     void endpointsOnAPortOfTheirOwnAreOutsideToo() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits: [{name: some, key: all, limit: 2 per day}]
+                reactor-ratelimit.limits: {some: {key: all, limit: 2 per day}}
                 management.server: {port: 0, base-path: /manage}
                 """)) {
             int port = application.bean(Environment.class).getRequiredProperty("local.management.port", Integer.class);
@@ -212,7 +212,7 @@ class LimitsTest {
     @Test
     void endpointsAreLimitedWhereTheirPathsAreNamed() {
         try (WebApplication application = WebApplication.start(
-                "ratelimit.limits: [{name: some, paths: /actuator/**, key: all, limit: 2 per day}]\n")) {
+                "reactor-ratelimit.limits: {some: {paths: /actuator/**, key: all, limit: 2 per day}}\n")) {
             assertThat(application.statuses(3, "/actuator/health")).containsExactly(200, 200, 429);
             assertThat(application.statuses(3, "/hello")).containsOnly(200);
         }
@@ -222,9 +222,9 @@ class LimitsTest {
     @Test
     void anOperatorIsNotLockedOutByALimit() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits: [{name: some, key: ip, limit: 100 per minute}]
+                reactor-ratelimit.limits: {some: {key: ip, limit: 100 per minute}}
                 management.endpoints.web.exposure.include: ratelimits
-                ratelimit.actuator.writable: true
+                management.endpoint.ratelimits.access: unrestricted
                 """)) {
             for (String limit : new String[] {"1 per day", "1 per day", "1 per day", "100 per day"}) {
                 assertThat(application
@@ -242,14 +242,14 @@ class LimitsTest {
     @Test
     void addressesAreBelievedFromTrustedProxiesOnlyAndInternalCallersPass() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit:
+                reactor-ratelimit:
                   client-address.trusted-proxies: 127.0.0.0/8, ::1
                   allow-list:
                     networks: 10.1.0.0/16
                     secret-header: X-Internal
                     secrets: a-secret-of-some-length
                   limits:
-                    - name: per-client
+                    per-client:
                       key: ip
                       limit: 1 per day
                       overrides: [{key: 192.0.2.9, limit: 2 per day}]
@@ -272,9 +272,9 @@ class LimitsTest {
     @Test
     void everyAddressAsATrustedProxyIsAllowed() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit:
+                reactor-ratelimit:
                   client-address: {trusted-proxies: 0.0.0.0/0, source: forwarded}
-                  limits: [{name: per-client, key: ip, limit: 1 per day}]
+                  limits: {per-client: {key: ip, limit: 1 per day}}
                 """)) {
             assertThat(application.statuses(2, "/hello", "Forwarded", "for=192.0.2.1"))
                     .containsExactly(200, 429);
@@ -284,10 +284,10 @@ class LimitsTest {
     @Test
     void requestsWaitForTheirTurnAndNoLonger() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - {name: soon, paths: /hello, key: ip, limit: 100 per second, burst: 1, max-wait: 1m}
-                  - {name: never, paths: /never, key: ip, limit: 1 per day, mode: delay, max-wait: 1s}
-                  - {name: softly, paths: /softly, key: ip, limit: 4 per day, algorithm: sliding-log,
+                reactor-ratelimit.limits:
+                  soon: {paths: /hello, key: ip, limit: 100 per second, burst: 1, max-wait: 1m}
+                  never: {paths: /never, key: ip, limit: 1 per day, mode: delay, max-wait: 1s}
+                  softly: {paths: /softly, key: ip, limit: 4 per day, algorithm: sliding-log,
                      soft-limit: 3 per day, max-wait: 1s}
                 """)) {
             assertThat(application.statuses(5, "/hello")).containsOnly(200);
@@ -299,9 +299,9 @@ class LimitsTest {
     @Test
     void headersAreSentAsChosen() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit:
+                reactor-ratelimit:
                   headers: {standard: false, legacy: delta-seconds}
-                  limits: [{name: per-client, key: all, limit: 7 per day}]
+                  limits: {per-client: {key: all, limit: 7 per day}}
                 """)) {
             var headers = application.get("/hello").headers();
             assertThat(headers.firstValue("RateLimit")).isEmpty();
@@ -313,9 +313,9 @@ class LimitsTest {
     @Test
     void aRequestCostsWhatIsSaid() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - {name: dear, paths: /hello, key: all, limit: 5 per day, cost: 2}
-                  - {name: by-size, paths: /login, key: all, limit: 10 per day, bytes-per-permit: 1KB}
+                reactor-ratelimit.limits:
+                  dear: {paths: /hello, key: all, limit: 5 per day, cost: 2}
+                  by-size: {paths: /login, key: all, limit: 10 per day, bytes-per-permit: 1KB}
                 """)) {
             assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
             application.post("/login?status=200", "x".repeat(3 * 1024 + 1));
@@ -331,9 +331,9 @@ class LimitsTest {
     @Test
     void aBodyOfUnknownLengthCostsTheWholeLimitUnlessItsCostIsSaid() {
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - {name: by-size, paths: /upload, key: all, limit: 10 per day, bytes-per-permit: 1KB}
-                  - {name: told, paths: /told, key: all, limit: 10 per day, bytes-per-permit: 1KB, cost: 4}
+                reactor-ratelimit.limits:
+                  by-size: {paths: /upload, key: all, limit: 10 per day, bytes-per-permit: 1KB}
+                  told: {paths: /told, key: all, limit: 10 per day, bytes-per-permit: 1KB, cost: 4}
                 """)) {
             assertThat(application.postChunked("/upload", "x").statusCode()).isEqualTo(200);
             assertThat(application.get("/upload").statusCode()).isEqualTo(429);
@@ -350,10 +350,10 @@ class LimitsTest {
     void longValuesHaveOverridesToo() {
         String longName = "n".repeat(65);
         try (WebApplication application = WebApplication.start("""
-                ratelimit.limits:
-                  - {name: per-tenant, paths: /hello, key: header:X-Tenant, limit: 1 per day,
+                reactor-ratelimit.limits:
+                  per-tenant: {paths: /hello, key: header:X-Tenant, limit: 1 per day,
                      overrides: [{key: LONG, limit: 2 per day}, {key: '#1', limit: 3 per day}]}
-                  - {name: per-id, paths: '/ids/{id}', key: 'path:/ids/{id}#id', limit: 1 per day,
+                  per-id: {paths: '/ids/{id}', key: 'path:/ids/{id}#id', limit: 1 per day,
                      overrides: [{key: LONG, limit: 2 per day}]}
                 """.replace("LONG", longName))) {
             assertThat(application.statuses(3, "/hello", "X-Tenant", longName)).containsExactly(200, 200, 429);
@@ -367,12 +367,12 @@ class LimitsTest {
         for (LimitProperties.Algorithm algorithm : LimitProperties.Algorithm.values()) {
             String rate = algorithm == LimitProperties.Algorithm.CONCURRENCY ? "2" : "2 per minute";
             LimitProperties limit = BoundProperties.of("""
-                    ratelimit.limits: [{name: some, key: all, limit: %s, algorithm: %s}]
+                    reactor-ratelimit.limits: {some: {key: all, limit: %s, algorithm: %s}}
                     """.formatted(
                             rate, algorithm.name().toLowerCase(Locale.ROOT).replace('_', '-')))
                     .limits()
-                    .get(0);
-            RateLimiter limiter = RateLimiter.of(LimitPolicies.of(limit, "here"));
+                    .get("some");
+            RateLimiter limiter = RateLimiter.of(new LimitPolicies(limit, "here").policy());
             long capacity = algorithm == LimitProperties.Algorithm.LEAKY_BUCKET ? 1_000 : 2;
             assertThat(limiter.policy().capacity()).as(algorithm.name()).isEqualTo(capacity);
         }

@@ -23,7 +23,7 @@ import org.springframework.context.annotation.Configuration;
 /** A Boot application on a real server, whose registry hears of the decisions. */
 class ObservedApplicationTest {
 
-    private static final String ONE = "ratelimit.limits: [{name: per-client, key: ip, limit: 1 per day}]\n";
+    private static final String ONE = "reactor-ratelimit.limits: {per-client: {key: ip, limit: 1 per day}}\n";
 
     @Configuration(proxyBeanMethods = false)
     static class Watched {
@@ -102,7 +102,7 @@ class ObservedApplicationTest {
             assertThat(application
                             .bean(MeterRegistry.class)
                             .get("ratelimit.requests")
-                            .tags("limit", "per-client", "outcome", "denied")
+                            .tags("limiter", "per-client", "outcome", "denied")
                             .timer()
                             .count())
                     .isEqualTo(2);

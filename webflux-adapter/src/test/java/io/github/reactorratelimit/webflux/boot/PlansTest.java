@@ -98,7 +98,7 @@ class PlansTest {
         RateLimitRule built() {
             return RateLimitRule.named("built")
                     .path("/hello")
-                    .sharedByAll()
+                    .globalKey()
                     .policy(TokenBucket.perHour(9))
                     .build();
         }

@@ -43,7 +43,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 class RateLimitAutoConfigurationTest {
 
     private static final String[] ONE_LIMIT = {
-        "ratelimit.limits[0].name=some", "ratelimit.limits[0].key=all", "ratelimit.limits[0].limit=2 per day"
+        "reactor-ratelimit.limits.some.key=all", "reactor-ratelimit.limits.some.limit=2 per day"
     };
 
     private final ReactiveWebApplicationContextRunner runner = new ReactiveWebApplicationContextRunner()
@@ -68,7 +68,7 @@ class RateLimitAutoConfigurationTest {
 
     @Test
     void nothingIsThereWhenTurnedOff() {
-        runner.withPropertyValues("ratelimit.enabled=false", "ratelimit.limits[0].name=some")
+        runner.withPropertyValues("reactor-ratelimit.enabled=false", "reactor-ratelimit.limits.some.name=some")
                 .run(context -> assertThat(context)
                         .hasNotFailed()
                         .doesNotHaveBean(RateLimits.class)
@@ -102,13 +102,13 @@ class RateLimitAutoConfigurationTest {
                         .getFailure()
                         .rootCause()
                         .isInstanceOf(RateLimitConfigurationException.class)
-                        .hasMessageContaining("ratelimit.limits")
+                        .hasMessageContaining("reactor-ratelimit.limits")
                         .hasMessageContaining("Spring MVC")
                         .hasMessageContaining("spring-boot-starter-webflux"));
         servletApplication().run(context -> assertThat(context).hasNotFailed());
         servletApplication()
                 .withPropertyValues(ONE_LIMIT)
-                .withPropertyValues("ratelimit.enabled=false")
+                .withPropertyValues("reactor-ratelimit.enabled=false")
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
@@ -124,11 +124,11 @@ class RateLimitAutoConfigurationTest {
         String told = "Limit 'some' counts by principal, but Spring Security is not on the class path";
         try (ConsoleLines output = ConsoleLines.read()) {
             runner.withPropertyValues(ONE_LIMIT)
-                    .withPropertyValues("ratelimit.limits[0].key=principal or ip")
+                    .withPropertyValues("reactor-ratelimit.limits.some.key=principal or ip")
                     .run(context -> assertThat(context).hasNotFailed());
             assertThat(output.text()).doesNotContain(told);
             runner.withPropertyValues(ONE_LIMIT)
-                    .withPropertyValues("ratelimit.limits[0].key=principal")
+                    .withPropertyValues("reactor-ratelimit.limits.some.key=principal")
                     .run(context -> assertThat(context).hasNotFailed());
             assertThat(output.text()).contains(told);
         }
@@ -140,7 +140,7 @@ class RateLimitAutoConfigurationTest {
         @Bean
         RateLimitRule own(RateLimits limits) {
             return RateLimitRule.named("own")
-                    .sharedByAll()
+                    .globalKey()
                     .limiter(limits.limiter("own", TokenBucket.perHour(3)))
                     .build();
         }
@@ -208,10 +208,10 @@ class RateLimitAutoConfigurationTest {
                 .run(context -> assertThat(context)
                         .getFailure()
                         .isInstanceOf(RateLimitConfigurationException.class)
-                        .hasMessageContaining("ratelimit.limits[0]")
+                        .hasMessageContaining("reactor-ratelimit.limits.some")
                         .hasMessageContaining("RateLimits.rules()"));
         own.withPropertyValues("takes=true").run(context -> assertThat(context).hasNotFailed());
-        own.withPropertyValues("takes=false", "ratelimit.limits[0].only-where-named=true")
+        own.withPropertyValues("takes=false", "reactor-ratelimit.limits.some.explicit-only=true")
                 .run(context -> assertThat(context).as("one for routes").hasNotFailed());
     }
 
@@ -219,9 +219,9 @@ class RateLimitAutoConfigurationTest {
     void overridesByAddressFollowTheAddressesOfTheApplication() {
         runner.withPropertyValues(ONE_LIMIT)
                 .withPropertyValues(
-                        "ratelimit.limits[0].key=ip",
-                        "ratelimit.limits[0].overrides[0].key=192.0.2.0/24",
-                        "ratelimit.limits[0].overrides[0].limit=7 per day")
+                        "reactor-ratelimit.limits.some.key=ip",
+                        "reactor-ratelimit.limits.some.overrides[0].key=192.0.2.0/24",
+                        "reactor-ratelimit.limits.some.overrides[0].limit=7 per day")
                 .withBean(ClientAddress.class, () -> ClientAddress.ofPeer().withIpv4Prefix(24))
                 .run(context -> assertThat(context.getBean(RateLimits.class)
                                 .limiter("some")
@@ -237,11 +237,11 @@ class RateLimitAutoConfigurationTest {
         String told = "Every caller is internal";
         try (ConsoleLines output = ConsoleLines.read()) {
             runner.withPropertyValues(ONE_LIMIT)
-                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8")
+                    .withPropertyValues("reactor-ratelimit.allow-list.networks=10.0.0.0/8")
                     .run(context -> assertThat(context).hasNotFailed());
             assertThat(output.text()).doesNotContain(told);
             runner.withPropertyValues(ONE_LIMIT)
-                    .withPropertyValues("ratelimit.allow-list.networks=10.0.0.0/8,0.0.0.0/0")
+                    .withPropertyValues("reactor-ratelimit.allow-list.networks=10.0.0.0/8,0.0.0.0/0")
                     .run(context -> assertThat(context).hasNotFailed());
             assertThat(output.text()).contains(told);
         }
@@ -250,7 +250,7 @@ class RateLimitAutoConfigurationTest {
     @Test
     void rulesOfTheApplicationComeAfterThoseOfTheConfiguration() {
         RateLimitRule own = RateLimitRule.named("own")
-                .sharedByAll()
+                .globalKey()
                 .policy(TokenBucket.perSecond(1))
                 .build();
         runner.withPropertyValues(ONE_LIMIT)
@@ -305,12 +305,12 @@ class RateLimitAutoConfigurationTest {
     @Test
     void aServerIsNotForgottenBecauseLettuceIsNotThere() {
         runner.withPropertyValues(ONE_LIMIT)
-                .withPropertyValues("ratelimit.redis.uri=redis://127.0.0.1:1")
+                .withPropertyValues("reactor-ratelimit.redis.uri=redis://127.0.0.1:1")
                 .withClassLoader(new FilteredClassLoader(RedisClient.class))
                 .run(context -> assertThat(context)
                         .getFailure()
                         .rootCause()
-                        .hasMessageContaining("ratelimit.redis.uri")
+                        .hasMessageContaining("reactor-ratelimit.redis.uri")
                         .hasMessageContaining("io.lettuce:lettuce-core"));
     }
 
@@ -350,10 +350,10 @@ class RateLimitAutoConfigurationTest {
         other.run(context -> assertThat(context)
                 .getFailure()
                 .rootCause()
-                .hasMessageContaining("ratelimit.redis.uri")
+                .hasMessageContaining("reactor-ratelimit.redis.uri")
                 .hasMessageContaining("not one of Lettuce")
-                .hasMessageContaining("ratelimit.store: local"));
-        other.withPropertyValues("ratelimit.store=local")
+                .hasMessageContaining("reactor-ratelimit.store: local"));
+        other.withPropertyValues("reactor-ratelimit.store=local")
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
@@ -364,7 +364,7 @@ class RateLimitAutoConfigurationTest {
                 .withClassLoader(new FilteredClassLoader(RedisClient.class))
                 .withBean(RedisConnectionFactory.class, NotLettuce::new);
         try (ConsoleLines output = ConsoleLines.read()) {
-            other.withPropertyValues("ratelimit.store=local")
+            other.withPropertyValues("reactor-ratelimit.store=local")
                     .run(context -> assertThat(context).hasNotFailed());
             assertThat(output.text()).doesNotContain(told);
             other.run(context -> assertThat(context).hasNotFailed());
@@ -375,7 +375,7 @@ class RateLimitAutoConfigurationTest {
     @Test
     void nobodyConnectsToRedisForLocalLimits() {
         runner.withPropertyValues(ONE_LIMIT)
-                .withPropertyValues("ratelimit.redis.uri=redis://127.0.0.1:1", "ratelimit.store=local")
+                .withPropertyValues("reactor-ratelimit.redis.uri=redis://127.0.0.1:1", "reactor-ratelimit.store=local")
                 .run(context -> assertThat(context.getBeanFactory().containsSingleton("rateLimitRedisStore"))
                         .isFalse());
     }
@@ -384,7 +384,7 @@ class RateLimitAutoConfigurationTest {
     void aServerThatIsNotThereIsToldByLogAndHealthAndNotWithItsPassword() {
         try (ConsoleLines output = ConsoleLines.read()) {
             runner.withPropertyValues(ONE_LIMIT)
-                    .withPropertyValues("ratelimit.redis.uri=redis://user:hunter2@127.0.0.1:1")
+                    .withPropertyValues("reactor-ratelimit.redis.uri=redis://user:hunter2@127.0.0.1:1")
                     .run(context -> {
                         String told = "cannot connect to Redis at 127.0.0.1:1";
                         Await.until("the log tells", () -> output.text().contains(told));

@@ -11,10 +11,10 @@ class RateLimitsEndpointTest {
     private static final String LIMITS = """
             management.endpoints.web.exposure.include: ratelimits, health
             management.endpoint.health.show-details: always
-            ratelimit.limits:
-              - {name: hello, paths: /hello, key: api-key:X-Api-Key or ip, limit: 3 per day}
-              - {name: other, paths: [/a, /b/**], key: all, limit: 4 per day, algorithm: fixed-window}
-              - {name: costly, paths: /c, key: all, limit: 9 per day, cost: 8}
+            reactor-ratelimit.limits:
+              hello: {paths: /hello, key: api-key:X-Api-Key or ip, limit: 3 per day}
+              other: {paths: [/a, /b/**], key: all, limit: 4 per day, algorithm: fixed-window}
+              costly: {paths: /c, key: all, limit: 9 per day, cost: 8}
             """;
 
     private static HttpResponse<String> change(WebApplication application, String limit, String json) {
@@ -49,7 +49,8 @@ class RateLimitsEndpointTest {
 
     @Test
     void changesLimitsAndPausesAndResetsKeysIfItMay() {
-        try (WebApplication application = WebApplication.start(LIMITS + "ratelimit.actuator.writable: true")) {
+        try (WebApplication application =
+                WebApplication.start(LIMITS + "management.endpoint.ratelimits.access: unrestricted")) {
             assertThat(application.statuses(4, "/hello")).containsExactly(200, 200, 200, 429);
 
             HttpResponse<String> changed = change(application, "hello", "{\"limit\":\"9 per day\",\"burst\":4}");
@@ -71,7 +72,8 @@ class RateLimitsEndpointTest {
 
     @Test
     void whatCannotBeDoneIsTold() {
-        try (WebApplication application = WebApplication.start(LIMITS + "ratelimit.actuator.writable: true")) {
+        try (WebApplication application =
+                WebApplication.start(LIMITS + "management.endpoint.ratelimits.access: unrestricted")) {
             assertThat(change(application, "nothing", "{\"limit\":\"9 per day\"}")
                             .statusCode())
                     .isEqualTo(400);
@@ -103,7 +105,7 @@ class RateLimitsEndpointTest {
     void healthTellsWhereTheLimitsLive() {
         try (WebApplication application = WebApplication.start(LIMITS)) {
             assertThat(application.get("/actuator/health").body())
-                    .contains("\"rateLimit\":{\"details\":{\"store\":\"local\"},\"status\":\"UP\"}");
+                    .contains("\"rateLimits\":{\"details\":{\"store\":\"local\"},\"status\":\"UP\"}");
         }
     }
 }

@@ -26,7 +26,7 @@ class RateLimitsLifecycleTest {
     private static final String LIMITS = """
             server.shutdown: graceful
             spring.lifecycle.timeout-per-shutdown-phase: 10m
-            ratelimit.limits: [{name: some, key: all, limit: 3 per day}]
+            reactor-ratelimit.limits: {some: {key: all, limit: 3 per day}}
             """;
 
     @RestController

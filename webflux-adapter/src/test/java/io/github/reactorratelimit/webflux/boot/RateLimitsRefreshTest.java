@@ -15,16 +15,16 @@ import org.springframework.core.env.PropertySource;
 class RateLimitsRefreshTest {
 
     private static final String BEFORE = """
-            ratelimit:
+            reactor-ratelimit:
               limits:
-                - {name: changing, paths: /hello, key: all, limit: 3 per day}
-                - {name: staying, paths: /none, key: all, limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
+                changing: {paths: /hello, key: all, limit: 3 per day}
+                staying: {paths: /none, key: all, limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
             """.replace("key: all, limit: 5", "key: 'header:X', limit: 5");
 
     private static void replaceConfiguration(WebApplication application, String yaml) {
         var sources = application.context().getEnvironment().getPropertySources();
         PropertySource<?> file = sources.stream()
-                .filter(source -> source.containsProperty("ratelimit.limits[0].name"))
+                .filter(source -> source.containsProperty("reactor-ratelimit.limits.changing.limit"))
                 .filter(source -> !source.getName().equals("configurationProperties"))
                 .findFirst()
                 .orElseThrow();
@@ -54,22 +54,22 @@ class RateLimitsRefreshTest {
         RateLimits limits = BoundProperties.limits(before);
 
         Refreshed refreshed = limits.refresh(BoundProperties.of("""
-                        ratelimit:
+                        reactor-ratelimit:
                           max-keys: 5
                           limits:
-                            - {name: changing, paths: /other, key: all, limit: 4 per day, soft-limit: 2 per day, max-wait: 1s}
-                            - {name: new, key: all, limit: 1 per day}
+                            changing: {paths: /other, key: all, limit: 4 per day, soft-limit: 2 per day, max-wait: 1s}
+                            new: {key: all, limit: 1 per day}
                         """)).block();
 
         assertThat(refreshed.changed()).containsExactly("changing");
         assertThat(limits.limiter("changing").orElseThrow().policy().capacity()).isEqualTo(4);
         assertThat(refreshed.needRestart())
                 .containsExactly(
-                        "ratelimit.limits[0]: other properties than its numbers differ",
-                        "ratelimit.limits[0]: soft-limit was added or removed",
-                        "ratelimit.limits[1]: there was no limit of this name",
+                        "reactor-ratelimit.limits.changing: other properties than its numbers differ",
+                        "reactor-ratelimit.limits.changing: soft-limit was added or removed",
+                        "reactor-ratelimit.limits.new: there was no limit of this name",
                         "limit 'staying' is not there any more",
-                        "ratelimit: properties beside the limits differ");
+                        "reactor-ratelimit: properties beside the limits differ");
     }
 
     @Test
@@ -95,7 +95,7 @@ class RateLimitsRefreshTest {
 
             assertThatThrownBy(() ->
                             application.bean(RateLimitRefresher.class).refresh().block())
-                    .hasStackTraceContaining("ratelimit.limits[1].burst");
+                    .hasStackTraceContaining("reactor-ratelimit.limits.staying.burst");
 
             assertThat(application
                             .bean(RateLimits.class)
@@ -138,35 +138,35 @@ class RateLimitsRefreshTest {
     @Test
     void aLimitThatCannotChangeIsLeftOutAndTheOthersChange() {
         String before = """
-                ratelimit.limits:
-                  - {name: first, key: all, limit: 3 per day}
-                  - {name: second, key: 'header:X', limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
-                  - {name: third, key: all, limit: 2, algorithm: concurrency}
-                  - {name: fourth, key: all, limit: 3 per day}
+                reactor-ratelimit.limits:
+                  first: {key: all, limit: 3 per day}
+                  second: {key: 'header:X', limit: 5 per day, overrides: [{key: x, limit: 6 per day}]}
+                  third: {key: all, limit: 2, algorithm: concurrency}
+                  fourth: {key: all, limit: 3 per day}
                 """;
         RateLimits limits = BoundProperties.limits(BoundProperties.of(before));
 
         Refreshed refreshed = limits.refresh(BoundProperties.of("""
-                        ratelimit.limits:
-                          - {name: first, key: all, limit: 4 per day}
-                          - {name: second, key: 'header:X', limit: 5, algorithm: concurrency}
-                          - {name: third, key: all, limit: 2 per day}
-                          - {name: fourth, key: all, limit: 4 per day}
+                        reactor-ratelimit.limits:
+                          first: {key: all, limit: 4 per day}
+                          second: {key: 'header:X', limit: 5, algorithm: concurrency}
+                          third: {key: all, limit: 2 per day}
+                          fourth: {key: all, limit: 4 per day}
                         """)).block();
 
         assertThat(refreshed.changed()).containsExactly("first", "fourth");
         assertThat(refreshed.needRestart())
                 .containsExactly(
-                        "ratelimit.limits[1]: algorithm was changed to or from concurrency, none of its numbers rules",
-                        "ratelimit.limits[2]: algorithm was changed to or from concurrency, none of its numbers rules");
+                        "reactor-ratelimit.limits.second: algorithm was changed to or from concurrency, none of its numbers takes effect",
+                        "reactor-ratelimit.limits.third: algorithm was changed to or from concurrency, none of its numbers takes effect");
         RateLimiter second = limits.limiter("second").orElseThrow();
         assertThat(second.peek("header:x:x").block().remaining()).isEqualTo(6);
     }
 
     private static final String COSTLY = """
-            ratelimit.limits:
-              - {name: first, key: all, limit: 3 per day}
-              - {name: costly, key: all, limit: 100 per day, cost: 10}
+            reactor-ratelimit.limits:
+              first: {key: all, limit: 3 per day}
+              costly: {key: all, limit: 100 per day, cost: 10}
             """;
 
     @Test
@@ -176,9 +176,9 @@ class RateLimitsRefreshTest {
 
         assertThatThrownBy(() -> limits.refresh(BoundProperties.of(below)).block())
                 .isInstanceOf(RateLimitConfigurationException.class)
-                .hasMessageContainingAll("ratelimit.limits[1].cost", "5 permits", "costs 10 permits");
+                .hasMessageContainingAll("reactor-ratelimit.limits.costly.cost", "5 permits", "costs 10 permits");
         assertThatThrownBy(() -> BoundProperties.limits(BoundProperties.of(below)))
-                .hasMessageContainingAll("ratelimit.limits[1].cost", "costs 10 permits");
+                .hasMessageContainingAll("reactor-ratelimit.limits.costly.cost", "costs 10 permits");
         assertThatThrownBy(() ->
                         limits.change("costly", Rate.parse("5 per day"), null).block())
                 .isInstanceOf(IllegalArgumentException.class)
@@ -199,8 +199,8 @@ class RateLimitsRefreshTest {
         assertThat(refreshed.changed()).containsExactly("first");
         assertThat(refreshed.needRestart())
                 .containsExactly(
-                        "ratelimit.limits[1]: other properties than its numbers differ",
-                        "ratelimit.limits[1]: none of its numbers rules: its limit never gives more than 5 permits at once, and a request"
+                        "reactor-ratelimit.limits.costly: other properties than its numbers differ",
+                        "reactor-ratelimit.limits.costly: none of its numbers takes effect: its limit never gives more than 5 permits at once, and a request"
                                 + " costs 10 permits");
         assertThat(limits.limiter("costly").orElseThrow().policy().capacity()).isEqualTo(100);
     }
@@ -210,7 +210,8 @@ class RateLimitsRefreshTest {
         try (WebApplication application = WebApplication.start(BEFORE)) {
             application.rewrite(BEFORE.replace("3 per day", "8 per day"));
 
-            assertThat(application.bean(ContextRefresher.class).refresh()).contains("ratelimit.limits[0].limit");
+            assertThat(application.bean(ContextRefresher.class).refresh())
+                    .contains("reactor-ratelimit.limits.changing.limit");
 
             // A local limiter changes its policy on the thread that says so.
             assertThat(application

@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Value;
@@ -20,10 +23,10 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 class RedisApplicationsTest {
 
     /** Of calls in tests that count answers: no pause of a busy machine is longer. */
-    private static final String PATIENT = "ratelimit.redis.deadline: 30s\n";
+    private static final String PATIENT = "reactor-ratelimit.redis.deadline: 30s\n";
 
     /** Of calls in tests that take the server away. What it may decide too early is only waited for, never counted. */
-    private static final String BRISK = "ratelimit.redis.deadline: 1s\n";
+    private static final String BRISK = "reactor-ratelimit.redis.deadline: 1s\n";
 
     private static final String SHOWN = """
             management.endpoints.web.exposure.include: ratelimits, health
@@ -31,8 +34,8 @@ class RedisApplicationsTest {
             """;
 
     private static final String TEN = """
-            ratelimit.limits:
-              - {name: shared, paths: /hello, key: all, limit: 10 per day}
+            reactor-ratelimit.limits:
+              shared: {paths: /hello, key: all, limit: 10 per day}
             """;
 
     private final Standalone redis = Standalone.start();
@@ -43,7 +46,8 @@ class RedisApplicationsTest {
     }
 
     private String own(String yaml) {
-        return yaml + "ratelimit.redis.uri: redis://127.0.0.1:" + redis.uri().getPort() + "\n";
+        return yaml + "reactor-ratelimit.redis.uri: redis://127.0.0.1:"
+                + redis.uri().getPort() + "\n";
     }
 
     private static WebApplication started(String yaml) {
@@ -124,8 +128,8 @@ class RedisApplicationsTest {
 
     @Test
     void aLocalLimitOfAnApplicationWithRedisIsItsOwn() {
-        try (WebApplication one = withSpringDataRedis(TEN + "ratelimit.store: local");
-                WebApplication other = withSpringDataRedis(TEN + "ratelimit.store: local")) {
+        try (WebApplication one = withSpringDataRedis(TEN + "reactor-ratelimit.store: local");
+                WebApplication other = withSpringDataRedis(TEN + "reactor-ratelimit.store: local")) {
             assertThat(alternately(20, one, other)).containsOnly(200);
         }
     }
@@ -159,10 +163,10 @@ class RedisApplicationsTest {
         }
         try (ConsoleLines output = ConsoleLines.read();
                 WebApplication next = started(own(PATIENT + TEN))) {
-            Await.until("that is told", () -> output.text().contains("Limit 'shared' is ruled by"));
+            Await.until("that is told", () -> output.text().contains("The policy in effect of limit 'shared' is"));
             assertThat(capacity(next)).isEqualTo(7);
         }
-        String epoch = "ratelimit.redis.policy-epoch: 100\n";
+        String epoch = "reactor-ratelimit.redis.policy-epoch: 100\n";
         try (WebApplication last = started(own(PATIENT + TEN + epoch))) {
             assertThat(last.get("/hello").statusCode()).isEqualTo(200);
             assertThat(capacity(last)).isEqualTo(10);
@@ -209,8 +213,8 @@ class RedisApplicationsTest {
     /** Takes the server away and gives it back, under an application that is asked all the time. */
     private void outage(String whenUnavailable, Outage outage) {
         String limit = """
-                ratelimit.limits: [{name: shared, paths: /hello, key: header:X-Client, limit: 1000 per hour, missing-key: shared}]
-                ratelimit.redis: {instances: 500, when-unavailable: %s}
+                reactor-ratelimit.limits: {shared: {paths: /hello, key: header:X-Client, limit: 1000 per hour, missing-key: shared}}
+                reactor-ratelimit.redis: {instances: 500, when-unavailable: %s}
                 """.formatted(whenUnavailable);
         try (WebApplication application = started(own(BRISK + limit + SHOWN))) {
             Await.until("Redis decides", () -> decidedByRedis(application));
@@ -236,5 +240,41 @@ class RedisApplicationsTest {
                         .firstValue("RateLimit")
                         .filter(limit -> limit.matches("\"shared\";r=9\\d\\d.*"))
                         .isPresent();
+    }
+
+    /** Connections to the server, but for the one that asks. */
+    private long connections() {
+        RedisClient client = RedisClient.create(redis.uri());
+        try (StatefulRedisConnection<String, String> connection = client.connect()) {
+            return connection.sync().clientList().lines().count() - 1;
+        } finally {
+            client.shutdown(0, 0, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void applicationThatIsStoppedHasNoConnectionsAndLimitsWorkWhenItStartsAgain() {
+        for (boolean own : new boolean[] {true, false}) {
+            String yaml = PATIENT + """
+                    reactor-ratelimit.limits:
+                      some: {key: all, limit: 4 per day}
+                      soft-%s: {key: all, limit: 100 per day, soft-limit: 50 per day, max-wait: 1s}
+                    spring.application.name: stopped-%s
+                    """.formatted(own, own);
+            try (WebApplication application =
+                    own ? started(own(yaml)) : withSpringDataRedis(yaml).connected()) {
+                assertThat(application.statuses(3, "/hello")).containsOnly(200);
+                assertThat(connections()).isPositive();
+
+                application.context().stop();
+                assertThat(connections()).as("own client: " + own).isZero();
+
+                application.context().start();
+                application.connected();
+                assertThat(application.statuses(2, "/hello"))
+                        .as("own client: " + own)
+                        .containsExactly(200, 429);
+            }
+        }
     }
 }

@@ -43,10 +43,10 @@ class RedisErrorRepliesTest {
     void refusedPermissionFollowsTheChoiceOfTheLimit(String choice, int status) {
         String more = choice.isEmpty() ? "" : ", " + choice;
         String yaml = """
-                ratelimit.limits:
-                  - {name: one, paths: /hello, key: all, limit: 1000 per day%s}
-                  - {name: other, paths: /hello, key: all, algorithm: sliding-log, limit: 1000 per day%s}
-                ratelimit.redis: {uri: 'redis://noset:pw@127.0.0.1:%d', instances: 2, deadline: 60s}
+                reactor-ratelimit.limits:
+                  one: {paths: /hello, key: all, limit: 1000 per day%s}
+                  other: {paths: /hello, key: all, algorithm: sliding-log, limit: 1000 per day%s}
+                reactor-ratelimit.redis: {uri: 'redis://noset:pw@127.0.0.1:%d', instances: 2, deadline: 60s}
                 """.formatted(more, more, redis.uri().getPort());
         try (WebApplication application = WebApplication.start(yaml)) {
             Await.until(
@@ -84,10 +84,10 @@ class RedisErrorRepliesTest {
     void tightenedLimitHoldsWhenRedisBecomesUnavailable() {
         try (Standalone own = Standalone.start()) {
             String yaml = """
-                    ratelimit.limits:
-                      - {name: shared, paths: /hello, key: all, limit: 100 per day}
-                    ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 2, when-unavailable: local, deadline: 5s}
-                    ratelimit.actuator.writable: true
+                    reactor-ratelimit.limits:
+                      shared: {paths: /hello, key: all, limit: 100 per day}
+                    reactor-ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 2, when-unavailable: local, deadline: 5s}
+                    management.endpoint.ratelimits.access: unrestricted
                     management.endpoints.web.exposure.include: ratelimits
                     """.formatted(own.uri().getPort());
             try (WebApplication application = WebApplication.start(yaml).connected()) {

@@ -46,9 +46,9 @@ class RedisOutageTest {
 
     private String yaml(String limit, String whenUnavailable) {
         return """
-                ratelimit.limits:
-                  - {name: shared, paths: /hello, key: header:X-Client, limit: %s, missing-key: shared}
-                ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 2, when-unavailable: %s, deadline: 1s}
+                reactor-ratelimit.limits:
+                  shared: {paths: /hello, key: header:X-Client, limit: %s, missing-key: shared}
+                reactor-ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 2, when-unavailable: %s, deadline: 1s}
                 """.formatted(limit, redis.uri().getPort(), whenUnavailable) + HEALTH;
     }
 
@@ -192,8 +192,8 @@ class RedisOutageTest {
     void soDoesOneThatSharesTheApplicationsOwnRedis() {
         redis.server().kill();
         String limits = """
-                ratelimit.limits: [{name: shared, paths: /hello, key: header:X-Client, limit: 1000000 per hour}]
-                ratelimit.redis.deadline: 1s
+                reactor-ratelimit.limits: {shared: {paths: /hello, key: header:X-Client, limit: 1000000 per hour}}
+                reactor-ratelimit.redis.deadline: 1s
                 """;
         List<String> server = List.of(
                 "spring.data.redis.host=127.0.0.1",
@@ -221,8 +221,8 @@ class RedisOutageTest {
     @Test
     void aShareOfRequestsAtOneTimeThatIsUsedUpIsALimitAndNoOutage() throws Exception {
         String yaml = """
-                ratelimit.limits: [{name: few, paths: /held, key: ip, algorithm: concurrency, limit: 1}]
-                ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 1, when-unavailable: local, deadline: 1s}
+                reactor-ratelimit.limits: {few: {paths: /held, key: ip, algorithm: concurrency, limit: 1}}
+                reactor-ratelimit.redis: {uri: 'redis://127.0.0.1:%d', instances: 1, when-unavailable: local, deadline: 1s}
                 """.formatted(redis.uri().getPort());
         try (WebApplication application = WebApplication.start(yaml, Held.class).connected()) {
             redis.server().kill();

@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 class RedisPlacesTest {
 
     private static final String LIMIT = """
-            ratelimit.limits: [{name: shared, paths: /hello, key: all, limit: 10 per day}]
-            ratelimit.redis.deadline: 30s
+            reactor-ratelimit.limits: {shared: {paths: /hello, key: all, limit: 10 per day}}
+            reactor-ratelimit.redis.deadline: 30s
             """;
 
     private static final Standalone APPLICATIONS = Standalone.start();
@@ -60,7 +60,7 @@ class RedisPlacesTest {
                 });
         properties.add("spring.application.name=" + springData.replace(' ', '-') + "-" + own);
         if (own.equals("uri")) {
-            properties.add("ratelimit.redis.uri=redis://127.0.0.1:" + port(LIMITS));
+            properties.add("reactor-ratelimit.redis.uri=redis://127.0.0.1:" + port(LIMITS));
         }
         try (WebApplication application = WebApplication.start(LIMIT, properties)) {
             if (!used.equals("process")) {
@@ -86,8 +86,8 @@ class RedisPlacesTest {
 
     @Test
     void rulesOfTheApplicationLiveInTheConfiguredRedis() {
-        List<String> properties =
-                List.of("spring.application.name=rules", "ratelimit.redis.uri=redis://127.0.0.1:" + port(LIMITS));
+        List<String> properties = List.of(
+                "spring.application.name=rules", "reactor-ratelimit.redis.uri=redis://127.0.0.1:" + port(LIMITS));
         String shown = "management.endpoints.web.exposure.include: ratelimits\nratelimit.redis.deadline: 30s\n";
         try (WebApplication application = WebApplication.start(shown, properties, PlansTest.Tiers.class)) {
             application.connected();

@@ -12,6 +12,7 @@ import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +27,7 @@ class RouteLimitsTest {
 
     private final SharedStore shared = new SharedStore() {
         @Override
-        public RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances) {
+        public RateLimitStore store(WhenUnavailable mode, @Nullable Integer instances, @Nullable Duration prepaid) {
             RateLimitStore local = LocalStore.withMaxKeys(100);
             return settings -> changeable(local.open(settings));
         }
@@ -40,6 +41,9 @@ class RouteLimitsTest {
         public Mono<Void> close() {
             return Mono.empty();
         }
+
+        @Override
+        public void reopen() {}
     };
 
     private LimiterState changeable(LimiterState state) {

@@ -84,7 +84,7 @@ class EndlessRefusalTest {
     @Test
     void oneThatDoesNotEndInTimeIsGivenUp() {
         call(RateLimitExchangeFilter.of(plenty()));
-        time.advanceTimeBy(RefusedBody.LONGEST.minusNanos(1));
+        time.advanceTimeBy(DiscardedBody.LONGEST.minusNanos(1));
         body.assertNotCancelled();
         time.advanceTimeBy(ofNanos(1));
 
@@ -95,13 +95,13 @@ class EndlessRefusalTest {
     void oneThatIsTooLongIsGivenUpAndNoMoreOfItIsCharged() {
         RateLimiter limiter = plenty();
         call(RateLimitExchangeFilter.of(limiter, spec -> spec.withoutLearning().chargeBytes()));
-        int most = RefusedBody.MOST_BYTES / PIECE;
+        int most = DiscardedBody.MOST_BYTES / PIECE;
         come(most - 1);
         body.assertNotCancelled();
         come(1);
 
         body.assertCancelled();
-        assertThat(Rules.left(limiter, FakeServer.KEY)).isEqualTo(1_000_000 - RefusedBody.MOST_BYTES);
+        assertThat(Rules.left(limiter, FakeServer.KEY)).isEqualTo(1_000_000 - DiscardedBody.MOST_BYTES);
     }
 
     @Test
@@ -132,7 +132,7 @@ class EndlessRefusalTest {
                 .subscribe(answers::add, failures::add);
         assertThat(failures).hasSize(1);
         body.assertNotCancelled();
-        time.advanceTimeBy(RefusedBody.LONGEST);
+        time.advanceTimeBy(DiscardedBody.LONGEST);
 
         body.assertCancelled();
     }

@@ -72,7 +72,7 @@ class LearningTest {
                 .format(LocalDateTime.of(year, 1, 1, 0, 0));
     }
 
-    private static RateLimitExchangeFilter filter(RateLimiter limiter, UnaryOperator<LearnSpec> learn) {
+    private static RateLimitExchangeFilter filter(RateLimiter limiter, UnaryOperator<ServerLimitSpec> learn) {
         return RateLimitExchangeFilter.of(limiter, spec -> spec.learn(all -> learn.apply(all.clock(OURS))));
     }
 
@@ -147,6 +147,8 @@ class LearningTest {
                 row(200, 5_000, 0, lines(8)),
                 row(200, 0, 1, lines(9)),
                 row(200, 5_000, 0, "RateLimit", "\"burst\";r=0;t=5"),
+                row(200, 5_000, 0, "RateLimit", "\"burst\";a=0;w=5"),
+                row(200, 7_000, 0, "RateLimit", "\"burst\";r=0;a=9;t=7;w=5"),
                 row(429, 5_000, 0, "RateLimit", "burst;r=0;t=5"),
                 row(200, 9_000, 0, "RateLimit", "\"a\";r=0;t=5, \"b\";r=7;t=1,\"c\";r=0;t=9"),
                 row(200, 60_000, 0, "RateLimit", "\"burst\";r=0;t=1000000"),
@@ -242,7 +244,7 @@ class LearningTest {
         time.advanceTimeBy(ofMinutes(5));
 
         assertThat(server.arrivalsMillis()).containsExactly(0L, waitMillis);
-        Learned learned = filter.learned();
+        ServerLimitStats learned = filter.learned();
         assertThat(learned.malformed()).isEqualTo(malformed);
         assertThat(learned.pauses() + learned.slowdowns()).isEqualTo(waitMillis > 0 ? 1 : 0);
         assertThat(learned.lost()).isZero();
@@ -272,12 +274,12 @@ class LearningTest {
     }
 
     static Stream<Arguments> never() {
-        UnaryOperator<LearnSpec> all = learn -> learn;
-        UnaryOperator<LearnSpec> noRetryAfter = learn -> learn.retryAfter(false);
-        UnaryOperator<LearnSpec> noDrafts = learn -> learn.rateLimitFields(false);
-        UnaryOperator<LearnSpec> noLegacy = learn -> learn.legacyFields(false);
-        UnaryOperator<LearnSpec> noSlowing = learn -> learn.slowDown(false);
-        UnaryOperator<LearnSpec> brief = learn -> learn.maxPause(ofSeconds(2));
+        UnaryOperator<ServerLimitSpec> all = learn -> learn;
+        UnaryOperator<ServerLimitSpec> noRetryAfter = learn -> learn.retryAfter(false);
+        UnaryOperator<ServerLimitSpec> noDrafts = learn -> learn.rateLimitFields(false);
+        UnaryOperator<ServerLimitSpec> noLegacy = learn -> learn.legacyFields(false);
+        UnaryOperator<ServerLimitSpec> noSlowing = learn -> learn.slowDown(false);
+        UnaryOperator<ServerLimitSpec> brief = learn -> learn.maxPause(ofSeconds(2));
         return Stream.of(
                 arguments("Retry-After", "5", all, 5_000),
                 arguments("Retry-After", "5", noRetryAfter, 0),
@@ -295,7 +297,7 @@ class LearningTest {
 
     @ParameterizedTest
     @MethodSource("never")
-    void eachSourceCanBeSwitchedOff(String field, String value, UnaryOperator<LearnSpec> learn, long waitMillis) {
+    void eachSourceCanBeSwitchedOff(String field, String value, UnaryOperator<ServerLimitSpec> learn, long waitMillis) {
         FakeServer server = new FakeServer(number ->
                 Mono.just(number > 0 ? answer(200) : answer(429, field, value, "X-RateLimit-Remaining", "0")));
         RateLimitExchangeFilter filter = filter(RateLimiter.of(FAST), learn);
@@ -326,7 +328,7 @@ class LearningTest {
         filter.filter(GET, server).block();
         filter.filter(GET, server).block();
 
-        assertThat(filter.learned()).isEqualTo(new Learned(0, 0, 0, 0));
+        assertThat(filter.learned()).isEqualTo(new ServerLimitStats(0, 0, 0, 0));
     }
 
     @Test
@@ -446,7 +448,7 @@ class LearningTest {
                 .expectNext(refused)
                 .verifyComplete();
 
-        assertThat(filter.learned()).isEqualTo(new Learned(1, 0, 0, 1));
+        assertThat(filter.learned()).isEqualTo(new ServerLimitStats(1, 0, 0, 1));
     }
 
     @Test
@@ -460,7 +462,7 @@ class LearningTest {
                 .expectNext(refused)
                 .verifyComplete();
 
-        assertThat(filter.learned()).isEqualTo(new Learned(0, 0, 1, 0));
+        assertThat(filter.learned()).isEqualTo(new ServerLimitStats(0, 0, 1, 0));
     }
 
     @Test

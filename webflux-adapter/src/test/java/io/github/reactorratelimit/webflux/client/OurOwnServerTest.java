@@ -26,7 +26,7 @@ class OurOwnServerTest {
     private final TestServer server = TestServer.start(context -> {
         RateLimitEngine engine = RateLimitEngine.builder()
                 .rule(RateLimitRule.named("api")
-                        .sharedByAll()
+                        .globalKey()
                         .policy(TokenBucket.perMinute(100))
                         .build())
                 .build();

@@ -350,9 +350,9 @@ class RateLimitExchangeRetryTest {
         HttpHeaders named = new HttpHeaders();
         named.set("Retry-After", "4");
         WebClientResponseException get = WebClientResponseException.create(
-                HttpStatusCode.valueOf(503), "", named, new byte[0], null, new Sent(GET));
+                HttpStatusCode.valueOf(503), "", named, new byte[0], null, new RequestSnapshot(GET));
         WebClientResponseException post = WebClientResponseException.create(
-                HttpStatusCode.valueOf(503), "", named, new byte[0], null, new Sent(request("POST", false)));
+                HttpStatusCode.valueOf(503), "", named, new byte[0], null, new RequestSnapshot(request("POST", false)));
         WebClientResponseException unknown = WebClientResponseException.create(503, "", named, new byte[0], null);
         FakeServer server = FakeServer.saying(answer(200));
         Mono<Object> gets = Mono.defer(() -> server.exchange(GET).then(Mono.error(get)));

@@ -80,7 +80,7 @@ class SharedPauseTest {
         underWay.tryEmitValue(answer(429, "Retry-After", "60"));
 
         Await.until("answered", () -> answered.get() != null);
-        assertThat(others.learned()).isEqualTo(new Learned(1, 0, 0, 0));
+        assertThat(others.learned()).isEqualTo(new ServerLimitStats(1, 0, 0, 0));
         other.peek(KEY).block(PATIENCE);
         assertThat(pause(one)).isBetween(ofHours(1), ofHours(2));
         assertThat(pause(other)).isBetween(ofHours(1), ofHours(2));
@@ -133,6 +133,6 @@ class SharedPauseTest {
                 .block(PATIENCE);
 
         assertThat(refused.statusCode().value()).isEqualTo(429);
-        Await.until("counted", () -> filter.learned().equals(new Learned(1, 0, 0, 1)));
+        Await.until("counted", () -> filter.learned().equals(new ServerLimitStats(1, 0, 0, 1)));
     }
 }

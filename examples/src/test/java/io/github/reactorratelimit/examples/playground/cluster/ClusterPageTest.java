@@ -29,7 +29,7 @@ class ClusterPageTest {
     @BeforeAll
     static void startAll() {
         browser = Chromium.start();
-        playground = Playground.start("ratelimit.enabled=false");
+        playground = Playground.start("reactor-ratelimit.enabled=false");
     }
 
     @AfterAll

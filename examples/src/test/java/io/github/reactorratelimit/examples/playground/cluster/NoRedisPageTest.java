@@ -25,7 +25,7 @@ class NoRedisPageTest {
     @Test
     void saysSoAndGoesOn() {
         try (Chromium browser = Chromium.start();
-                Playground playground = Playground.start("ratelimit.enabled=false");
+                Playground playground = Playground.start("reactor-ratelimit.enabled=false");
                 Page page = browser.newPage()) {
             page.go(playground.url() + "/#cluster");
             page.until("the first frame", "window.cluster?.now() > 0");

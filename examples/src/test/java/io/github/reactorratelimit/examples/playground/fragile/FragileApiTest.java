@@ -29,11 +29,10 @@ class FragileApiTest {
     static void start() {
         // All limits but that of the commands: a fast machine must not meet it here.
         playground = Playground.start(
-                "ratelimit.limits[0].name=fragile-simulations",
-                "ratelimit.limits[0].paths=/api/fragile",
-                "ratelimit.limits[0].key=all",
-                "ratelimit.limits[0].limit=12",
-                "ratelimit.limits[0].algorithm=concurrency");
+                "reactor-ratelimit.limits.fragile-simulations.paths=/api/fragile",
+                "reactor-ratelimit.limits.fragile-simulations.key=all",
+                "reactor-ratelimit.limits.fragile-simulations.limit=12",
+                "reactor-ratelimit.limits.fragile-simulations.algorithm=concurrency");
         api = new Api(playground);
     }
 

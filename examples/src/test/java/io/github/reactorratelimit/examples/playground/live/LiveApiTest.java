@@ -29,11 +29,10 @@ class LiveApiTest {
     static void start() {
         // All limits but that of the commands: a fast machine must not meet it here.
         playground = Playground.start(
-                "ratelimit.limits[0].name=simulations",
-                "ratelimit.limits[0].paths=/api/live",
-                "ratelimit.limits[0].key=all",
-                "ratelimit.limits[0].limit=24",
-                "ratelimit.limits[0].algorithm=concurrency");
+                "reactor-ratelimit.limits.simulations.paths=/api/live",
+                "reactor-ratelimit.limits.simulations.key=all",
+                "reactor-ratelimit.limits.simulations.limit=24",
+                "reactor-ratelimit.limits.simulations.algorithm=concurrency");
         api = new Api(playground);
     }
 

@@ -20,7 +20,7 @@ class ReplayApiTest {
 
     @BeforeAll
     static void start() {
-        playground = Playground.start("ratelimit.enabled=false");
+        playground = Playground.start("reactor-ratelimit.enabled=false");
     }
 
     @AfterAll

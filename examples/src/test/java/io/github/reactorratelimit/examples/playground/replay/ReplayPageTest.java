@@ -24,7 +24,7 @@ class ReplayPageTest {
     @BeforeAll
     static void startAll() {
         browser = Chromium.start();
-        playground = Playground.start("ratelimit.enabled=false");
+        playground = Playground.start("reactor-ratelimit.enabled=false");
     }
 
     @AfterAll

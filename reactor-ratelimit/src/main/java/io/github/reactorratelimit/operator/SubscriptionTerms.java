@@ -1,0 +1,140 @@
+package io.github.reactorratelimit.operator;
+
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
+import io.github.reactorratelimit.Lease;
+import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Reservation;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
+import reactor.util.context.ContextView;
+
+/**
+ * What one subscription requests of its limiter. The key and cost of the subscriber are resolved when this is
+ * made, those of an element when it arrives.
+ */
+final class SubscriptionTerms<T> {
+
+    private final RateLimiter limiter;
+    private final DirectLimiter direct;
+    private final Duration maxWait;
+    private final boolean waits;
+    private final String subscriberKey;
+    private final long subscriberCost;
+    private final @Nullable Function<? super T, String> elementKey;
+    private final @Nullable ToLongFunction<? super T> elementCost;
+
+    private SubscriptionTerms(RateLimiter limiter, LimitSpec<T> spec, ContextView context) {
+        this.limiter = limiter;
+        this.direct = DirectLimiter.of(limiter);
+        this.maxWait = spec.effectiveMaxWait();
+        this.waits = !maxWait.isZero();
+        KeyRule<T> key = spec.keyRule();
+        this.elementKey = key instanceof KeyRule.OfElement<T> ofElement ? ofElement.key() : null;
+        this.subscriberKey = keyOfSubscriber(key, context);
+        CostRule<T> cost = spec.costRule();
+        this.elementCost = cost instanceof CostRule.OfElement<T> ofElement ? ofElement.permits() : null;
+        this.subscriberCost = costOfSubscriber(cost, context);
+    }
+
+    private static <T> String keyOfSubscriber(KeyRule<T> rule, ContextView context) {
+        if (rule instanceof KeyRule.OfContext<T> ofContext) {
+            return Objects.requireNonNull(ofContext.key().apply(context), "key from the Context");
+        }
+        return rule instanceof KeyRule.Constant<T> constant ? constant.key() : LimitSpec.DEFAULT_KEY;
+    }
+
+    private static <T> long costOfSubscriber(CostRule<T> rule, ContextView context) {
+        if (rule instanceof CostRule.OfContext<T> ofContext) {
+            return CostRule.positive(ofContext.permits().applyAsLong(context));
+        }
+        return rule instanceof CostRule.Constant<T> constant ? constant.permits() : 1;
+    }
+
+    /**
+     * The terms of an operator's subscribers: the same for all, unless something comes from their Context.
+     */
+    static final class Source<T> {
+
+        private final RateLimiter limiter;
+        private final LimitSpec<T> spec;
+        private final @Nullable SubscriptionTerms<T> same;
+
+        Source(RateLimiter limiter, LimitSpec<T> spec) {
+            this.limiter = limiter;
+            this.spec = spec;
+            boolean fromContext =
+                    spec.keyRule() instanceof KeyRule.OfContext || spec.costRule() instanceof CostRule.OfContext;
+            this.same = fromContext ? null : new SubscriptionTerms<>(limiter, spec, Context.empty());
+        }
+
+        /** The terms of this subscriber; null if its functions failed: then it has got the error. */
+        @Nullable
+        SubscriptionTerms<T> orFail(CoreSubscriber<? super T> actual) {
+            if (same != null) {
+                return same;
+            }
+            try {
+                return new SubscriptionTerms<>(limiter, spec, actual.currentContext());
+            } catch (Throwable failure) {
+                Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
+                return null;
+            }
+        }
+    }
+
+    String keyOf(T element) {
+        return elementKey == null
+                ? subscriberKey
+                : Objects.requireNonNull(elementKey.apply(element), "key of an element");
+    }
+
+    long costOf(T element) {
+        return elementCost == null ? subscriberCost : CostRule.positive(elementCost.applyAsLong(element));
+    }
+
+    @Nullable
+    Decision decideNow() {
+        return decideNow(subscriberKey, subscriberCost);
+    }
+
+    /** Denies only if the stream does not wait. */
+    @Nullable
+    Decision decideNow(String key, long cost) {
+        return direct.decideNow(key, cost, waits);
+    }
+
+    void releaseNow(Decision leased) {
+        direct.releaseNow(leased);
+    }
+
+    Mono<Decision> acquire() {
+        return limiter.acquire(subscriberKey, subscriberCost, maxWait);
+    }
+
+    Mono<Decision> acquire(String key, long cost) {
+        return limiter.acquire(key, cost, maxWait);
+    }
+
+    Mono<Lease> acquireLease() {
+        return limiter.acquireLease(subscriberKey, subscriberCost, maxWait);
+    }
+
+    Mono<Reservation> reserve() {
+        return limiter.reserve(subscriberKey, subscriberCost, maxWait);
+    }
+
+    /** Refunds a decision that came too late to be used. */
+    void refund(Decision decision) {
+        if (decision.allowed()) {
+            limiter.refund(decision).subscribe();
+        }
+    }
+}

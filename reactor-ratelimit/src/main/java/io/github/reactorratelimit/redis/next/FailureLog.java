@@ -1,0 +1,90 @@
+package io.github.reactorratelimit.redis.next;
+
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitException;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * Logs and counts what goes wrong between one limiter and Redis. Never prints a key, which may be a secret.
+ */
+final class FailureLog implements LimiterCommands.Listener {
+
+    static final Duration AT_MOST_EVERY = Duration.ofMinutes(1);
+
+    /** Of the store, which users know. */
+    private static final Logger LOG = Loggers.getLogger("io.github.reactorratelimit.redis.RedisStore");
+
+    private final LimiterSettings settings;
+    private final StoreOptions options;
+    private final boolean isCluster;
+
+    /** When an error of a kind was last logged. */
+    private final Map<Class<?>, Long> loggedNanos = new ConcurrentHashMap<>();
+
+    FailureLog(LimiterSettings settings, StoreOptions options, boolean isCluster) {
+        this.settings = settings;
+        this.options = options;
+        this.isCluster = isCluster;
+    }
+
+    @Override
+    public void unavailable(String node, RedisUnavailableException why) {
+        Throwable cause = why.getCause();
+        LOG.warn(
+                "Limiter '{}': {} is unavailable, until it answers again {} decides. Reason: {}{}",
+                settings.name(),
+                redis(node),
+                options.failureMode(),
+                why.getMessage(),
+                cause == null ? "" : ", " + cause.getMessage());
+    }
+
+    @Override
+    public void availableAgain(String node) {
+        LOG.info(
+                "Limiter '{}': {} is available again, because it answered; {} no longer decides",
+                settings.name(),
+                redis(node),
+                options.failureMode());
+    }
+
+    private String redis(String node) {
+        return isCluster ? "Redis node " + node : "Redis";
+    }
+
+    /** Counts each call, and logs once a minute at most. */
+    @Override
+    public void failed(RateLimitException error) {
+        settings.recorder().counted(Event.STORE_FAILED, 0);
+        if (isDue(error.getClass(), settings.scheduler().now(TimeUnit.NANOSECONDS))) {
+            LOG.error("Limiter '{}': requests fail, because {}", settings.name(), advice(error));
+        }
+    }
+
+    private boolean isDue(Class<?> kind, long now) {
+        Long before = loggedNanos.get(kind);
+        if (before == null) {
+            return loggedNanos.putIfAbsent(kind, now) == null;
+        }
+        return now - before >= AT_MOST_EVERY.toNanos() && loggedNanos.replace(kind, before, now);
+    }
+
+    private String advice(RateLimitException error) {
+        String message = String.valueOf(error.getMessage());
+        if (error instanceof RedisErrorReplyException) {
+            return Refusal.advice(options.prefix(), message);
+        }
+        if (error instanceof RedisCorruptStateException) {
+            return "a key in Redis does not hold what a limiter wrote: " + message
+                    + ". Delete the key, or choose another prefix than '" + options.prefix() + "'";
+        }
+        return "Redis gave an unexpected reply: " + message
+                + ". Connect to Redis itself, without a proxy that changes replies";
+    }
+}

@@ -1,0 +1,323 @@
+package io.github.reactorratelimit.redis.next;
+
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SocketOptions.KeepAliveOptions;
+import io.lettuce.core.SocketOptions.TcpUserTimeoutOptions;
+import io.lettuce.core.StaticCredentialsProvider;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EpollProvider;
+import io.lettuce.core.resource.IOUringProvider;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection, nothing is
+ * sent twice after a reconnect, reads go to the master.
+ */
+final class RedisConnector {
+
+    /** Commands under way; more are refused, which is what the failure mode is for. */
+    static final int REQUEST_QUEUE_SIZE = 16_384;
+
+    /** Of a URI that says nothing else; Lettuce's own is a minute. */
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+    /** An idle connection whose other end is gone is noticed after about 11 seconds, not after two hours. */
+    private static final KeepAliveOptions KEEP_ALIVE = KeepAliveOptions.builder()
+            .enable()
+            .idle(Duration.ofSeconds(5))
+            .interval(Duration.ofSeconds(2))
+            .count(3)
+            .build();
+
+    /** What was sent is acknowledged by then, or the connection ends. Only where there is a native transport. */
+    private static final TcpUserTimeoutOptions USER_TIMEOUT = TcpUserTimeoutOptions.builder()
+            .enable(EpollProvider.isAvailable() || IOUringProvider.isAvailable())
+            .tcpUserTimeout(Duration.ofSeconds(10))
+            .build();
+
+    /** However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be degraded. */
+    static final Duration RECONNECT_AT_LEAST_EVERY = Duration.ofSeconds(1);
+
+    private static final Duration RECONNECT_AT_MOST_EVERY = Duration.ofMillis(1);
+    private static final long FIRST_RECONNECT_MILLIS = 10;
+
+    /** A failover is noticed by its errors; this is how often they may cause a refresh. */
+    private static final Duration REFRESH_AT_MOST_EVERY = Duration.ofSeconds(1);
+
+    private static final Duration REFRESH_AT_LEAST_EVERY = Duration.ofSeconds(30);
+
+    private static final long SHUTDOWN_SECONDS = 2;
+
+    /** A shutdown that comes between others of the same client may never be confirmed; it goes on by itself. */
+    private static final Duration PATIENCE_WITH_SHUTDOWN = Duration.ofSeconds(2 * SHUTDOWN_SECONDS);
+
+    private RedisConnector() {}
+
+    /**
+     * Connections that are there.
+     *
+     * @param pubSub for signals; null if there is none
+     * @param closing closes them if they are ours
+     */
+    record Opened(
+            StatefulConnection<String, String> connection,
+            @Nullable StatefulRedisPubSubConnection<String, String> pubSub,
+            Mono<Void> closing) {
+
+        static Opened of(
+                StatefulConnection<String, String> connection,
+                @Nullable StatefulRedisPubSubConnection<String, String> pubSub) {
+            return new Opened(connection, pubSub, Mono.empty());
+        }
+
+        Opened closedBy(Mono<Void> closing) {
+            return new Opened(connection, pubSub, closing);
+        }
+
+        RedisClusterAsyncCommands<String, String> commands() {
+            return connection instanceof StatefulRedisClusterConnection<String, String> cluster
+                    ? cluster.async()
+                    : ((StatefulRedisConnection<String, String>) connection).async();
+        }
+    }
+
+    /** The exception says nothing of the text: it may hold a password. */
+    static RedisURI parse(String uri) {
+        try {
+            RedisURI parsed = RedisURI.create(Objects.requireNonNull(uri, "uri"));
+            if (parsed.getTimeout().equals(RedisURI.DEFAULT_TIMEOUT_DURATION)) {
+                parsed.setTimeout(CONNECT_TIMEOUT);
+            }
+            haveCredentialsAtHand(parsed);
+            parsed.getSentinels().forEach(RedisConnector::haveCredentialsAtHand);
+            return parsed;
+        } catch (IllegalArgumentException unparsable) {
+            throw new IllegalArgumentException("uri must look like redis://host:port, rediss://host:port (TLS) or"
+                    + " redis-sentinel://host:port,host:port#master, with user:password@ before the host if need be,"
+                    + " special characters percent-encoded; it is not shown here because it may hold a password");
+        }
+    }
+
+    /**
+     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal that comes
+     * back there may lose its reason: the connection's thread may see the end of the connection first.
+     */
+    private static void haveCredentialsAtHand(RedisURI parsed) {
+        RedisCredentials inTheText =
+                parsed.getCredentialsProvider().resolveCredentials().toFuture().getNow(null);
+        if (inTheText != null) {
+            parsed.setCredentialsProvider(new StaticCredentialsProvider(inTheText));
+        }
+    }
+
+    /** Connects anew on each subscription. */
+    static Mono<Opened> connect(RedisURI uri) {
+        ConnectionAdvice.requireVersion();
+        return Mono.defer(() -> {
+            ClientResources resources = resources();
+            RedisClient client = RedisClient.create(resources, uri);
+            client.setOptions(options(ClientOptions.builder()).build());
+            return open(
+                    shutdown(client, resources),
+                    List.of(uri),
+                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
+                            .flatMap(connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8, uri))
+                                    .map(pubSub -> Opened.of(connection, pubSub))));
+        });
+    }
+
+    /** Connects anew on each subscription. */
+    static Mono<Opened> connectCluster(List<RedisURI> uris) {
+        ConnectionAdvice.requireVersion();
+        if (uris.isEmpty()) {
+            throw new IllegalArgumentException("uris must name at least one node of the Cluster");
+        }
+        return Mono.defer(() -> {
+            ClientResources resources = resources();
+            RedisClusterClient client = RedisClusterClient.create(resources, uris);
+            client.setOptions(clusterOptions());
+            return open(
+                    shutdown(client, resources),
+                    uris,
+                    Mono.fromCompletionStage(client::refreshPartitionsAsync)
+                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
+                            .flatMap(connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8))
+                                    .map(pubSub -> Opened.of(connection, pubSub))));
+        });
+    }
+
+    /** With connections of the client's own kind. Connects anew on each subscription. */
+    static Mono<Opened> connect(RedisClient client) {
+        return aside(client::connect, client::connectPubSub);
+    }
+
+    /** The same to a Cluster. */
+    static Mono<Opened> connect(RedisClusterClient client) {
+        return aside(client::connect, client::connectPubSub);
+    }
+
+    /** A client tells where it connects to only by calls that block; there are threads for these. */
+    private static Mono<Opened> aside(
+            Supplier<? extends StatefulConnection<String, String>> commands,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
+        ConnectionAdvice.requireVersion();
+        return Mono.create(sink -> {
+            AtomicReference<@Nullable Opened> made = new AtomicReference<>();
+            AtomicBoolean cancelled = new AtomicBoolean();
+            sink.onCancel(() -> {
+                cancelled.set(true);
+                close(made.getAndSet(null));
+            });
+            Schedulers.boundedElastic().schedule(() -> {
+                try {
+                    Opened opened = make(commands.get(), listening);
+                    made.set(opened);
+                    if (cancelled.get()) {
+                        close(made.getAndSet(null));
+                    }
+                    sink.success(opened);
+                } catch (RuntimeException failed) {
+                    sink.error(unreachable("", failed));
+                }
+            });
+        });
+    }
+
+    private static void close(@Nullable Opened unused) {
+        if (unused != null) {
+            unused.closing().onErrorComplete().subscribe();
+        }
+    }
+
+    private static Opened make(
+            StatefulConnection<String, String> connection,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
+        try {
+            StatefulRedisPubSubConnection<String, String> pubSub = listening.get();
+            ConnectionAdvice.log(connection);
+            return Opened.of(connection, pubSub)
+                    .closedBy(Mono.whenDelayError(
+                            Mono.fromCompletionStage(pubSub::closeAsync),
+                            Mono.fromCompletionStage(connection::closeAsync)));
+        } catch (RuntimeException failed) {
+            Mono.fromCompletionStage(connection::closeAsync).onErrorComplete().subscribe();
+            throw failed;
+        }
+    }
+
+    /** To be shut down with their client, which does so only with those that it made itself. */
+    static ClientResources resources() {
+        return ClientResources.builder()
+                .reconnectDelay(Delay.equalJitter(
+                        RECONNECT_AT_MOST_EVERY,
+                        RECONNECT_AT_LEAST_EVERY,
+                        FIRST_RECONNECT_MILLIS,
+                        TimeUnit.MILLISECONDS))
+                .build();
+    }
+
+    private static Mono<Void> shutdown(AbstractRedisClient client, ClientResources resources) {
+        Mono<Void> ofClient = Mono.<Void>fromCompletionStage(
+                        () -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
+                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
+        Mono<Void> ofResources = Mono.<Void>create(ended -> resources
+                        .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)
+                        .addListener(end -> ended.success()))
+                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
+        return Flux.concatDelayError(ofClient, ofResources).then();
+    }
+
+    /** On a thread that may run the user's code; what was opened in vain is closed. */
+    private static Mono<Opened> open(Mono<Void> shutdown, List<RedisURI> uris, Mono<Opened> connecting) {
+        Mono<Opened> opened = connecting
+                .map(connections -> connections.closedBy(shutdown))
+                .onErrorResume(error ->
+                        shutdown.onErrorComplete().then(Mono.error(unreachable(" at " + addresses(uris), error))))
+                .publishOn(Schedulers.boundedElastic());
+        return Mono.create(sink -> {
+            Disposable connects = opened.subscribe(sink::success, sink::error);
+            sink.onCancel(() -> {
+                connects.dispose();
+                shutdown.onErrorComplete().subscribe();
+            });
+        });
+    }
+
+    private static <B extends ClientOptions.Builder> B options(B builder) {
+        builder.autoReconnect(true)
+                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+                .replayFilter(command -> true)
+                .requestQueueSize(REQUEST_QUEUE_SIZE)
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(CONNECT_TIMEOUT)
+                        .keepAlive(KEEP_ALIVE)
+                        .tcpUserTimeout(USER_TIMEOUT)
+                        .build());
+        return builder;
+    }
+
+    private static ClusterClientOptions clusterOptions() {
+        return options(ClusterClientOptions.builder())
+                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                        .adaptiveRefreshTriggersTimeout(REFRESH_AT_MOST_EVERY)
+                        .enablePeriodicRefresh(REFRESH_AT_LEAST_EVERY)
+                        .build())
+                .build();
+    }
+
+    /** @param where with a space before it; empty if that is not known */
+    private static RedisUnavailableException unreachable(String where, Throwable error) {
+        Throwable root = error;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return new RedisUnavailableException("cannot connect to Redis" + where + ": " + root.getMessage() + ". "
+                + advice(String.valueOf(root.getMessage())));
+    }
+
+    private static String advice(String reason) {
+        if (reason.startsWith("NOAUTH") || reason.startsWith("WRONGPASS") || reason.startsWith("ERR AUTH")) {
+            return "Put user and password into the URI: redis://user:password@host:port.";
+        }
+        return "Is a server up there, may this machine reach it, and is it redis:// where it should be rediss:// (TLS)?";
+    }
+
+    /** Hosts and ports only. */
+    private static String addresses(List<RedisURI> uris) {
+        return uris.stream()
+                .flatMap(uri -> uri.getSentinels().isEmpty() ? Stream.of(uri) : uri.getSentinels().stream())
+                .map(uri -> uri.getSocket() == null ? uri.getHost() + ":" + uri.getPort() : uri.getSocket())
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,16 @@
+package io.github.reactorratelimit.redis.next;
+
+import io.github.reactorratelimit.RateLimitException;
+
+/**
+ * Redis answered with an error that is no outage: a missing permission, an unknown command. The command that failed changed nothing.
+ * No failure mode answers instead, because Redis is available; the log and the self-test say what to set.
+ */
+final class RedisErrorReplyException extends RateLimitException {
+
+    private static final long serialVersionUID = 1L;
+
+    RedisErrorReplyException(String message) {
+        super(message);
+    }
+}

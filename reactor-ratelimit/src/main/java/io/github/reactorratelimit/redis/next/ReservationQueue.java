@@ -1,0 +1,384 @@
+package io.github.reactorratelimit.redis.next;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.queue.KeyQueue;
+import io.github.reactorratelimit.queue.QueueRuntime;
+import io.github.reactorratelimit.queue.Waiter;
+import io.github.reactorratelimit.queue.WaiterList;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * A queue in front of a store that debits permits for a time ahead. Each waiter reserves a slot on arrival;
+ * the slots belong to the queue. At the time of a slot the first waiter that needs as many permits leaves. So
+ * when a waiter cancels, those behind move up, and the last slot is freed. Waiters that need the same number
+ * never overtake each other; no waiter is delayed by one that came later.
+ *
+ * <p>For each waiter there is a slot, a reservation in flight, or a time at which to reserve again: after a
+ * fallback answered because the store did not, or after the slot became void.
+ */
+final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
+
+    /** How long to wait where a denial of the fallback could not say. */
+    private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
+
+    /** The fallback does not know when the store answers again. */
+    private static final long MAX_RETRY_NANOS = Duration.ofMillis(500).toNanos();
+
+    /** How late a slot may come to lie because its time had to be converted from another clock. */
+    private static final long GRACE_NANOS = Duration.ofMillis(5).toNanos();
+
+    /**
+     * Slots are read again twice in the time for which they are used without that; those of all keys at the
+     * same moments.
+     */
+    private static final long REFRESH_NANOS = Duration.ofMillis(125).toNanos();
+
+    /** A slot that is not earlier by as much is not worth a round trip. */
+    static final long WORTH_A_SWAP_NANOS = Duration.ofMillis(1).toNanos();
+
+    private final int maxWaiters;
+    private volatile ReservingKey key;
+    private volatile @Nullable ReservingKey otherKey;
+    private final Queue<Reply> replies = new ConcurrentLinkedQueue<>();
+    private volatile boolean refreshWanted;
+    private volatile boolean refreshed;
+    private volatile boolean refreshFailed;
+    private volatile boolean swapWanted;
+
+    /** The drain loop's, as are the fields below. */
+    private final Map<Long, SameCostQueue> byCost = new HashMap<>();
+
+    /**
+     * When to reserve for waiters that have neither a slot nor a reservation in flight; {@link
+     * Algorithm#UNKNOWN} for at once.
+     */
+    private long reserveAgainAt = Algorithm.UNKNOWN;
+
+    private int inFlight;
+    private boolean refreshing;
+
+    /** When to read the slots again; {@link Algorithm#UNKNOWN} if there is none. */
+    private long refreshAt = Algorithm.UNKNOWN;
+
+    /** The answer to a reservation; without a waiter if the queue made it to swap a slot. */
+    private record Reply(ReservingKey from, @Nullable Waiter<Decision> waiter, long permits, Object answer) {}
+
+    ReservationQueue(QueueRuntime runtime, int maxWaiters, ReservingKey key) {
+        super(runtime, new WaiterList<>());
+        this.maxWaiters = maxWaiters;
+        this.key = key;
+    }
+
+    /** The slots may have been moved, or become void. */
+    void refresh() {
+        refreshWanted = true;
+        signal();
+    }
+
+    /** The key has another policy: all waiters reserve again. */
+    void reschedule(ReservingKey other) {
+        otherKey = other;
+        signal();
+    }
+
+    /** A slot was freed elsewhere: perhaps it is earlier than ours. */
+    void swap() {
+        swapWanted = true;
+        signal();
+    }
+
+    @Override
+    public long now() {
+        return key.now();
+    }
+
+    /** A slot in flight must find a waiter that uses it, or be freed. */
+    @Override
+    protected boolean isBusy() {
+        return inFlight > 0;
+    }
+
+    @Override
+    protected void unlinked(Waiter<Decision> waiter) {
+        SameCostQueue sameCost = byCost.get(waiter.permits());
+        if (sameCost != null) {
+            sameCost.left();
+        }
+    }
+
+    @Override
+    protected void admit(Waiter<Decision> newcomer, long now) {
+        SameCostQueue sameCost = byCost.computeIfAbsent(newcomer.permits(), permits -> new SameCostQueue());
+        sameCost.join(newcomer);
+        if (waiters.size() > maxWaiters) {
+            deny(newcomer, now, Algorithm.UNKNOWN);
+        } else {
+            reserve(newcomer, sameCost, now);
+        }
+    }
+
+    private void reserve(Waiter<Decision> waiter, SameCostQueue sameCost, long now) {
+        sameCost.inFlight++;
+        reserve(waiter, waiter.permits(), waiter.notAfter(), now);
+    }
+
+    private void reserve(@Nullable Waiter<Decision> waiter, long permits, long notAfter, long now) {
+        inFlight++;
+        ReservingKey asked = key;
+        long maxWait = notAfter == Long.MAX_VALUE ? notAfter : Math.max(0, notAfter - now);
+        Mono.defer(() -> asked.reserve(permits, maxWait))
+                .cast(Object.class)
+                .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
+                .subscribe(
+                        answer -> replied(new Reply(asked, waiter, permits, answer)),
+                        error -> replied(new Reply(asked, waiter, permits, error)));
+    }
+
+    private void replied(Reply reply) {
+        replies.offer(reply);
+        signal();
+    }
+
+    @Override
+    protected long serve(long now) {
+        changeKey();
+        startRefresh();
+        for (Reply reply = replies.poll(); reply != null; reply = replies.poll()) {
+            inFlight--;
+            take(reply, now);
+        }
+        if (refreshed) {
+            refreshed = false;
+            reconsider(now);
+            // What happened while it was in flight it may not have seen.
+            startRefresh();
+        }
+        expire(now);
+        long next = Algorithm.UNKNOWN;
+        for (SameCostQueue sameCost : byCost.values()) {
+            next = Math.min(next, serve(sameCost, now));
+        }
+        if (swapWanted) {
+            swapWanted = false;
+            swapLast(now);
+        }
+        next = Math.min(next, reserveAgain(now));
+        next = Math.min(next, refreshAgain(now));
+        byCost.values().removeIf(SameCostQueue::isEmpty);
+        return next;
+    }
+
+    private void changeKey() {
+        ReservingKey other = otherKey;
+        if (other != null) {
+            otherKey = null;
+            key = other;
+            byCost.values().forEach(SameCostQueue::freeAll);
+            reserveAgainAt = Algorithm.UNKNOWN;
+        }
+    }
+
+    /**
+     * Slots are read again while there are any. The answer to a reservation says as much, so while one is in
+     * flight nothing is read.
+     */
+    private long refreshAgain(long now) {
+        if (refreshFailed) {
+            refreshFailed = false;
+            refreshAt = now + BLIND_RETRY_NANOS;
+        } else if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
+            refreshAt = Algorithm.UNKNOWN;
+        } else if (refreshAt <= now && inFlight == 0) {
+            refreshWanted = true;
+            startRefresh();
+            refreshAt = nextRefresh(now);
+        } else if (refreshAt == Algorithm.UNKNOWN) {
+            refreshAt = nextRefresh(now);
+        }
+        return refreshAt > now ? refreshAt : Algorithm.UNKNOWN;
+    }
+
+    private static long nextRefresh(long now) {
+        return (Math.floorDiv(now, REFRESH_NANOS) + 1) * REFRESH_NANOS;
+    }
+
+    private void startRefresh() {
+        if (refreshWanted && !refreshing) {
+            refreshWanted = false;
+            refreshing = true;
+            inFlight++;
+            key.refresh().subscribe(nothing -> {}, failed -> refreshFailed(), this::refreshEnded);
+        }
+    }
+
+    /** It is not known yet what moved the slots. */
+    private void refreshFailed() {
+        refreshFailed = true;
+        refreshEnded();
+    }
+
+    private void refreshEnded() {
+        refreshed = true;
+        signal();
+    }
+
+    private void take(Reply reply, long now) {
+        Waiter<Decision> waiter = reply.waiter;
+        SameCostQueue sameCost = byCost.computeIfAbsent(reply.permits, permits -> new SameCostQueue());
+        if (waiter != null) {
+            sameCost.inFlight--;
+        }
+        if (reply.answer instanceof ReservingKey.Answer answer) {
+            if (answer.slot() != null) {
+                keep(reply, sameCost, answer.slot());
+            } else if (answer.decision() != null) {
+                if (waiter != null && waiter.isLinked()) {
+                    decided(waiter, answer.decision(), now);
+                } else {
+                    giveBack(answer.decision());
+                }
+            }
+        } else if (reply.answer instanceof Throwable failure && waiter != null && waiter.isLinked()) {
+            answer(waiter, failure, WaitOutcome.DENIED);
+        }
+    }
+
+    private void keep(Reply reply, SameCostQueue sameCost, ReservingKey.Slot slot) {
+        if (reply.from == key) {
+            refreshAt = Algorithm.UNKNOWN;
+            if (sameCost.add(slot)) {
+                denyWhoseTurnComesTooLate(sameCost, key.now());
+            }
+            swapWanted |= reply.waiter == null;
+        } else {
+            slot.free();
+        }
+    }
+
+    private void giveBack(Decision decision) {
+        decision.debit().filter(Debit::claim).ifPresent(key::refund);
+    }
+
+    /** There was no slot. A denial of Redis is final; one of the fallback holds for a while. */
+    private void decided(Waiter<Decision> waiter, Decision decision, long now) {
+        if (decision.allowed()) {
+            if (!answer(waiter, decision)) {
+                giveBack(decision);
+            }
+            return;
+        }
+        long retry = decision.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
+        if (decision.degraded() && (waiter.notAfter() == Long.MAX_VALUE || retry <= waiter.notAfter() - now)) {
+            watch(waiter);
+            reserveAgainAt = Math.min(reserveAgainAt, now + Math.min(retry, MAX_RETRY_NANOS));
+        } else {
+            answer(waiter, decision);
+        }
+    }
+
+    /** Reserves for the waiters that have neither a slot nor a reservation in flight. */
+    private long reserveAgain(long now) {
+        if (byCost.values().stream().noneMatch(SameCostQueue::lacks)) {
+            return Algorithm.UNKNOWN;
+        }
+        if (reserveAgainAt != Algorithm.UNKNOWN && reserveAgainAt > now) {
+            return reserveAgainAt;
+        }
+        reserveAgainAt = Algorithm.UNKNOWN;
+        for (SameCostQueue sameCost : byCost.values()) {
+            sameCost.lacking().forEach(waiter -> reserve(waiter, sameCost, now));
+        }
+        return Algorithm.UNKNOWN;
+    }
+
+    private long serve(SameCostQueue sameCost, long now) {
+        if (sameCost.dropVoid()) {
+            reserveAgainAt = Algorithm.UNKNOWN;
+        }
+        for (ReservingKey.Slot first = sameCost.first(); first != null; first = sameCost.first()) {
+            long at = first.at();
+            if (isHeldUp(first, now)) {
+                break;
+            }
+            Decision decision = first.use(now);
+            if (decision == null) {
+                break;
+            }
+            sameCost.removeFirst();
+            grant(sameCost, decision, at);
+        }
+        for (ReservingKey.Slot last = sameCost.last(); last != null && sameCost.hasSurplus(); last = sameCost.last()) {
+            sameCost.removeLast();
+            last.free();
+        }
+        ReservingKey.Slot first = sameCost.first();
+        if (first == null) {
+            return Algorithm.UNKNOWN;
+        }
+        return isHeldUp(first, now) ? now + BLIND_RETRY_NANOS : first.at();
+    }
+
+    /** Its time has come, but it is not known whether it still holds. */
+    private static boolean isHeldUp(ReservingKey.Slot slot, long now) {
+        long at = slot.at();
+        return at <= now && at > slot.confirmedUntil();
+    }
+
+    private void grant(SameCostQueue sameCost, Decision decision, long at) {
+        for (Waiter<Decision> head = sameCost.poll(); head != null; head = sameCost.poll()) {
+            head.dueAt(at);
+            if (answer(head, decision)) {
+                return;
+            }
+        }
+        giveBack(decision);
+    }
+
+    /** After a pause: those whose time has come to lie behind their patience need not wait for it. */
+    private void reconsider(long now) {
+        refreshing = false;
+        inFlight--;
+        for (SameCostQueue sameCost : byCost.values()) {
+            if (sameCost.dropAllVoid()) {
+                reserveAgainAt = Algorithm.UNKNOWN;
+            }
+            denyWhoseTurnComesTooLate(sameCost, now);
+        }
+    }
+
+    private void denyWhoseTurnComesTooLate(SameCostQueue sameCost, long now) {
+        sameCost.forEachReserved((waiter, slot) -> {
+            if (waiter.hasDeadline() && !slot.isVoid() && slot.at() - GRACE_NANOS > waiter.notAfter()) {
+                deny(waiter, now, slot.at());
+            }
+        });
+    }
+
+    /** Tries to swap the last slot for an earlier one that was freed. */
+    private void swapLast(long now) {
+        ReservingKey.Slot last = null;
+        for (SameCostQueue sameCost : byCost.values()) {
+            ReservingKey.Slot candidate = sameCost.last();
+            if (candidate != null && (last == null || candidate.order() > last.order())) {
+                last = candidate;
+            }
+        }
+        if (last != null && last.at() - now > WORTH_A_SWAP_NANOS) {
+            reserve(null, last.permits(), last.at() - WORTH_A_SWAP_NANOS, now);
+        }
+    }
+
+    @Override
+    protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
+        answer(waiter, key.deny(now, waiter.permits(), grantedAt));
+    }
+}

@@ -1,0 +1,250 @@
+-- concurrency.lua: the leases of a concurrency limit on one key.
+--
+-- parameters: max, the permits that may be in flight
+-- commands: t take a lease   w as t for a waiter: leaves a mark if denied   e end a lease   n renew a lease
+--           l peek: as t for this many permits   x reset: no leases
+-- A lease is an id, its permits and the ticks it lasts unless it is renewed. Ids hold neither blanks nor commas.
+--
+-- stored: a sorted set with
+--   lease    `id permits ticks` and its end: it is over from then on
+--   used     the permits of all leases in it, negative: so no end can be taken for it
+--   waiting  until when a waiter shall hear that permits came back
+-- Leases that are over are removed by calls that write, at most CLEANED of them. Of those left each counts
+-- as one permit that came back: too few if it had more, never too many.
+-- An end that is further ahead than a lease lasts comes from a clock that went back, and is put right.
+
+local USED = 'used'
+local WAITING = 'waiting'
+local WAITING_TICKS = 1000000
+local CLEANED = 500
+-- The key outlives its last lease by this, so that it is never gone before.
+local MARGIN_TICKS = 1000000
+
+-- Some versions write a round score with an exponent.
+local function score(value)
+  local number = tonumber(value)
+  if not number or number ~= math.floor(number) or math.abs(number) >= BEYOND then
+    corrupt('a score that is no integer')
+  end
+  return number
+end
+
+-- permits and ticks of a lease
+local function lease_of(member)
+  local permits, ticks = string.match(member, '^[^ ]+ (%d+) (%d+)$')
+  permits, ticks = integer(permits), integer(ticks)
+  if not permits or not ticks or permits < 1 or ticks < 1 or ticks > MAX_TTL_MILLIS * 1000 then
+    corrupt('something else than leases')
+  end
+  return permits, ticks
+end
+
+local function lasts(member)
+  if member == WAITING then
+    return WAITING_TICKS
+  end
+  local _, ticks = lease_of(member)
+  return ticks
+end
+
+-- state.ends holds what this call changes: the new end of a member, false for one to remove.
+local function drop_ended(state, mark)
+  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(state.now), 'LIMIT', '0', text(CLEANED))
+  local leases = 0
+  for _, member in ipairs(ended) do
+    if member ~= WAITING then
+      state.used = state.used - lease_of(member)
+      leases = leases + 1
+    end
+    state.ends[member] = false
+  end
+  if #ended == CLEANED then
+    state.rest = run('ZCOUNT', state.key, '(0', text(state.now)) - #ended
+    if mark and score(mark) <= state.now and state.ends[WAITING] == nil then
+      state.rest = state.rest - 1
+    end
+  end
+  return leases
+end
+
+local function pull_back_ends(state)
+  local top = run('ZREVRANGE', state.key, '0', '0', 'WITHSCORES')
+  state.longest = score(top[2])
+  if state.longest <= state.now + lasts(top[1]) then
+    return
+  end
+  local furthest = run('ZREVRANGE', state.key, '0', text(CLEANED - 1), 'WITHSCORES')
+  for i = 1, #furthest, 2 do
+    local member = furthest[i]
+    if member ~= USED then
+      local latest = state.now + lasts(member)
+      if score(furthest[i + 1]) > latest then
+        state.ends[member] = latest
+      end
+    end
+  end
+end
+
+local function load_state(key, max)
+  local state = { key = key, now = now, max = max, stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
+  local used = run('ZSCORE', state.key, USED)
+  if not used then
+    if run('EXISTS', state.key) ~= 0 then
+      corrupt('leases without their total')
+    end
+    return state
+  end
+  state.stored = -score(used)
+  state.used = state.stored
+  local mark = run('ZSCORE', state.key, WAITING)
+  state.marked = mark and score(mark) > now and score(mark) <= now + WAITING_TICKS or false
+  local members = run('ZCARD', state.key) - 1 - (mark and 1 or 0)
+  local left = members - drop_ended(state, mark)
+  if state.stored < 1 or state.used < left or (left == 0 and state.used > 0) then
+    corrupt('a total that is not that of its leases')
+  end
+  pull_back_ends(state)
+  return state
+end
+
+local function remaining(state)
+  return math.max(0, state.max - (state.used - state.rest))
+end
+
+-- Whether a lease is there and not over.
+local function holds(state, member, permits)
+  local known = state.ends[member]
+  if known ~= nil then
+    return known ~= false
+  end
+  local stored = not state.wiped and state.stored > 0 and run('ZSCORE', state.key, member)
+  if not stored then
+    return false
+  end
+  if score(stored) > state.now then
+    return true
+  end
+  state.ends[member] = false
+  state.used = state.used - permits
+  state.rest = state.rest - 1
+  return false
+end
+
+local function put(state, member, ends)
+  state.ends[member] = ends
+  state.longest = math.max(state.longest, ends)
+end
+
+-- A take that comes a second time, because a client sent it again, takes nothing more.
+local function take(state, lease, waits)
+  local permits, ticks = lease_of(lease)
+  if not holds(state, lease, permits) then
+    if permits > remaining(state) then
+      if waits then
+        put(state, WAITING, state.now + WAITING_TICKS)
+      end
+      return false
+    end
+    state.used = state.used + permits
+  end
+  put(state, lease, state.now + ticks)
+  return true
+end
+
+local function give_back(state, lease)
+  local permits = lease_of(lease)
+  if not holds(state, lease, permits) then
+    return false
+  end
+  state.ends[lease] = false
+  state.used = state.used - permits
+  return true
+end
+
+local function renew(state, lease)
+  local permits, ticks = lease_of(lease)
+  if not holds(state, lease, permits) then
+    return false
+  end
+  put(state, lease, state.now + ticks)
+  return true
+end
+
+local function reset(state)
+  state.used = 0
+  state.rest = 0
+  state.longest = 0
+  state.ends = {}
+  state.wiped = true
+  return true
+end
+
+local function decide(state, op, permits, argument)
+  if op == 'l' then
+    return permits <= remaining(state)
+  end
+  state.writes = true
+  if op == 'x' then
+    return reset(state)
+  end
+  local id, ticks = match(argument, '^([^ ,]+),(%d+)$')
+  if not id then
+    fail('ERR', 'a lease without its id')
+  end
+  local lease = id .. ' ' .. text(permits) .. ' ' .. ticks
+  if op == 't' or op == 'w' then
+    return take(state, lease, op == 'w')
+  elseif op == 'e' then
+    return give_back(state, lease)
+  elseif op == 'n' then
+    return renew(state, lease)
+  end
+  fail('ERR', 'unknown command ' .. op)
+end
+
+-- Removes before it adds: so leases can be given back also where memory is short.
+local function save(state)
+  local gone, kept = {}, {}
+  for member, ends in pairs(state.ends) do
+    if ends then
+      kept[#kept + 1] = text(ends)
+      kept[#kept + 1] = member
+    else
+      gone[#gone + 1] = member
+    end
+  end
+  if state.stored > 0 and (state.wiped or state.used == 0) then
+    write('DEL', state.key)
+  elseif state.stored > 0 and #gone > 0 then
+    write('ZREM', state.key, unpack(gone))
+  end
+  if state.used > 0 and (#gone > 0 or #kept > 0) then
+    write('ZADD', state.key, text(-state.used), USED, unpack(kept))
+  end
+  if state.used > 0 and #kept > 0 then
+    write('PEXPIRE', state.key, text(ttl_millis(state.longest - state.now + MARGIN_TICKS)))
+  end
+end
+
+-- The reply to all commands for one key.
+function algorithms.concurrency(parameters)
+  return {
+    evaluate = function(key, commands)
+      local state = load_state(key, parameters[1])
+      local words = {}
+      for i = 1, #commands do
+        local command = commands[i]
+        local done = decide(state, command.op, command.permits, command.argument)
+        words[i] = (done and '1 ' or '0 ') .. text(remaining(state)) .. ' 0 0 0 - 0'
+      end
+      local tells = state.writes and state.marked and state.used - state.rest < state.stored
+      if tells and state.ends[WAITING] == nil then
+        state.ends[WAITING] = false
+      end
+      if state.writes then
+        save(state)
+      end
+      return '0 0 0 0 ' .. (tells and 'w' or '-') .. '|' .. table.concat(words, '|')
+    end,
+  }
+end

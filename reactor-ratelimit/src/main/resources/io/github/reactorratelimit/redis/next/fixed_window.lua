@@ -1,0 +1,126 @@
+-- fixed_window.lua: the fixed window. Twin of WindowAlgorithm.java and WindowGrid.java: change both, or
+-- neither.
+--
+-- parameters: limit, then of an epoch_window or a first_request_window its length, of a calendar_window
+--   the number of windows that the caller knows and where they lie: the start of the first, the ends of all
+-- policy: limit, and the window of now: start, finish (the first tick after it); its length, if it starts with the first debit
+-- state: start, finish, used, first (those of them that were debited until finish - length, which decides where it ends)
+-- stored: start, finish, used; the limit, if more are used; the limit and first, if that is less than used
+-- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
+
+local window = {}
+
+local function window_policy(limit, start, finish, length)
+  local fresh = { start = -BEYOND, finish = -BEYOND, used = 0, first = 0 }
+  return { steps = window, form = '4', limit = limit, start = start, finish = finish, length = length, fresh = fresh }
+end
+
+function algorithms.epoch_window(parameters, now)
+  local limit, length = unpack(parameters)
+  local start = now - floor_mod(now, length)
+  return window_policy(limit, start, start + length)
+end
+
+function algorithms.first_request_window(parameters, now)
+  local limit, length = unpack(parameters)
+  return window_policy(limit, now, now + length, length)
+end
+
+function algorithms.calendar_window(parameters, now)
+  local limit, windows = unpack(parameters)
+  for i = 3, windows + 2 do
+    if parameters[i] <= now and now < parameters[i + 1] then
+      return window_policy(limit, parameters[i], parameters[i + 1])
+    end
+  end
+  fail('RATELIMITWINDOW', text(now))
+end
+
+local function used_at(state, now)
+  return now < state.finish and state.used or 0
+end
+
+-- Whether a debit at that time decides where the window ends.
+local function sets(policy, finish, debited_at)
+  return policy.length and debited_at <= finish - policy.length
+end
+
+function window.wait(policy, state, now, permits)
+  if permits <= policy.limit - used_at(state, now) then
+    return 0
+  end
+  return ticks_until(state.finish, now)
+end
+
+function window.debit(policy, state, now, permits)
+  if used_at(state, now) > 0 then
+    local first = sets(policy, state.finish, now) and state.first + permits or state.first
+    return { start = state.start, finish = state.finish, used = state.used + permits, first = first }
+  end
+  return { start = policy.start, finish = policy.finish, used = permits, first = permits }
+end
+
+function window.chargeable(policy, state, now, most_debt)
+  return with_debt(policy.limit - used_at(state, now), most_debt, BEYOND - 1 - policy.limit)
+end
+
+function window.remaining(policy, state, now)
+  return math.max(0, policy.limit - used_at(state, now))
+end
+
+function window.reset(_, state, now)
+  if used_at(state, now) == 0 then
+    return 0
+  end
+  return ticks_until(state.finish, now)
+end
+
+-- Counts only in the window of the debit; the window ends later if it would without the debit: a length after the first of
+-- the others, which was no later than now.
+function window.refund(policy, state, now, debited_at, permits)
+  if now >= state.finish or debited_at < state.start or debited_at >= state.finish then
+    return state
+  end
+  if permits >= state.used then
+    return policy.fresh
+  end
+  local used = state.used - permits
+  if not sets(policy, state.finish, debited_at) then
+    return { start = state.start, finish = state.finish, used = used, first = math.min(state.first, used) }
+  end
+  if state.first > permits then
+    return { start = state.start, finish = state.finish, used = used, first = state.first - permits }
+  end
+  local start, finish = math.max(state.start, now - policy.length), math.max(state.finish, now + policy.length)
+  return { start = start, finish = finish, used = used, first = used }
+end
+
+-- A window that starts after the next one comes from a clock that has gone back: its permits count in this one.
+function window.rebase(policy, state, now)
+  if state.start <= now or state.start <= policy.finish then
+    return state
+  end
+  return { start = policy.start, finish = policy.finish, used = state.used, first = state.used }
+end
+
+function window.decode(policy, stored)
+  local start, finish, used, overdrawn, first = unpack(integers(stored, 3, 2))
+  if used < 1 or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
+    corrupt('no window')
+  end
+  if first and first >= used or not first and used <= (overdrawn or 0) then
+    corrupt('no window')
+  end
+  used = counted(used, policy.limit, overdrawn)
+  return { start = start, finish = finish, used = used, first = math.min(first or used, used) }
+end
+
+function window.encode(policy, state)
+  local stored = text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used)
+  if policy.length and state.first < state.used then
+    stored = stored .. ' ' .. text(policy.limit) .. ' ' .. text(state.first)
+  else
+    stored = stored .. overdraft(state.used, policy.limit)
+  end
+  return stored
+end

@@ -1,0 +1,218 @@
+-- level.lua: the steps of all rates that are metered continuously: GCRA, the token bucket with continuous refill, which is the
+-- same, and the leaky bucket. Twin of DeficitAlgorithm.java, RateArithmetic.java, BucketArithmetic.java and QueueArithmetic.java: change
+-- both, or neither.
+--
+-- parameters: parts per tick, parts per permit, capacity, missing parts, since
+-- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
+-- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
+-- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
+--         while slots lie ahead both, and the numbers of `reserved`. Of a state without slots that is overdrawn the time
+--         and the parts as they are, `over`, and the parameters that say what a part is: a time that lies so
+--         far ahead could not be told from one of a clock that went back.
+
+local level = {}
+local reservation = {}
+
+-- A policy whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass; the
+-- slack is what may still be owed when a permit passes that is not counted in the capacity.
+local function level_policy(form, parameters, slack_parts, excess_parts, remaining)
+  local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
+  local capacity_parts = capacity * parts_per_permit
+  local most = capacity_parts + slack_parts
+  return {
+    steps = level,
+    form = form,
+    parts_per_tick = parts_per_tick,
+    parts_per_permit = parts_per_permit,
+    capacity = capacity,
+    capacity_parts = capacity_parts,
+    most = most,
+    fill = ceil_div(most, parts_per_tick),
+    excess_parts = excess_parts,
+    remaining = remaining,
+    fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
+  }
+end
+
+-- What flows back, cut off where nothing can be owed any more.
+local function flow_parts(policy, ticks)
+  return math.min(ticks, policy.fill) * policy.parts_per_tick
+end
+
+local function deficit_parts(policy, state, now)
+  if now >= state.at then
+    if state.parts > policy.most then
+      local ticks = math.min(now - state.at, ceil_div(state.parts, policy.parts_per_tick))
+      return math.max(0, state.parts - ticks * policy.parts_per_tick)
+    end
+    return math.max(0, state.parts - flow_parts(policy, now - state.at))
+  end
+  if state.reserved then
+    return state.parts + (state.at - now) * policy.parts_per_tick
+  end
+  local growth = flow_parts(policy, state.at - now)
+  if growth >= policy.most - state.parts then
+    return policy.most
+  end
+  return state.parts + growth
+end
+
+-- Rounded up: a tick too early is a tick too lax.
+local function ticks_of(policy, parts)
+  return ceil_div(parts, policy.parts_per_tick)
+end
+
+function level.wait(policy, state, now, permits)
+  local excess = policy.excess_parts(policy, deficit_parts(policy, state, now), permits)
+  return ticks_of(policy, math.max(0, excess))
+end
+
+function level.debit(policy, state, now, permits)
+  local parts = permits * policy.parts_per_permit
+  return {
+    at = now,
+    parts = deficit_parts(policy, state, now) + parts,
+    reserved = state.reserved and reservation.spend(state.reserved, parts),
+  }
+end
+
+-- Slots that lie ahead are no debt: what is owed beyond the capacity when the last of them passes is.
+function level.chargeable(policy, state, now, most_debt)
+  local owed_now = deficit_parts(policy, state, now)
+  local owed = state.reserved and deficit_parts(policy, state, math.max(now, state.reserved.last)) or owed_now
+  local free = policy.capacity_parts - owed
+  local permit = policy.parts_per_permit
+  local room = free >= 0 and floor_div(free, permit) or -ceil_div(-free, permit)
+  local exact = BEYOND - 1 - 2 * policy.parts_per_tick
+  local exact_debt = floor_div(math.max(0, exact - policy.capacity_parts), permit)
+  local charged = with_debt(room, most_debt, exact_debt)
+  if state.reserved then
+    return math.min(charged, floor_div(math.max(0, exact - owed_now), permit))
+  end
+  return charged
+end
+
+-- A debit for which nobody asked. If slots are void when a pause ends early, it stays.
+function level.charge(policy, state, now, permits)
+  local charged = level.debit(policy, state, now, permits)
+  if state.reserved and state.reserved.before then
+    charged.reserved = reservation.charge_before(policy, state.reserved, now, permits)
+  end
+  return charged
+end
+
+function level.remaining(policy, state, now)
+  return policy.remaining(policy, deficit_parts(policy, state, now))
+end
+
+function level.reset(policy, state, now)
+  return ticks_of(policy, deficit_parts(policy, state, now))
+end
+
+-- What was spent, as another policy would count it. Slots ahead are not: who holds one will ask again. Of a bucket
+-- with slots ahead all is spent, of a queue no more than the permit that drains now.
+function level.spent(policy, state, now)
+  if policy.queues and state.reserved then
+    return 1
+  end
+  return math.min(policy.capacity, ceil_div(deficit_parts(policy, state, now), policy.parts_per_permit))
+end
+
+-- The cost less all that may have flowed back since.
+function level.refund(policy, state, now, debited_at, permits)
+  local flowed = flow_parts(policy, ticks_until(now, debited_at))
+  local back = math.max(0, permits * policy.parts_per_permit - flowed)
+  if back == 0 then
+    return state
+  elseif state.reserved then
+    return reservation.lower(policy, state, now, back)
+  end
+  return { at = now, parts = math.max(0, deficit_parts(policy, state, now) - back) }
+end
+
+function level.rebase(policy, state, now)
+  if state.reserved then
+    state = reservation.rebase(policy, state, now)
+    if state.reserved then
+      return state
+    end
+  end
+  if state.parts > policy.most then
+    return now < state.at and { at = now, parts = state.parts } or state
+  end
+  local ahead = ticks_until(state.at, now)
+  if ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts) then
+    return { at = now, parts = policy.most }
+  end
+  return state
+end
+
+function level.decode(policy, stored)
+  local at, parts, slots = match(stored, '^(%S+) ?(%S*)(.*)$')
+  at = integer(at) or corrupt('something else than integers')
+  parts = parts == '' and 0 or integer(parts)
+  if not parts or parts < 0 then
+    corrupt('something else than parts')
+  end
+  local per_tick, per_permit, capacity = match(slots, '^ over (%d+) (%d+) (%d+)$')
+  if
+    tonumber(per_tick) == policy.parts_per_tick
+    and tonumber(per_permit) == policy.parts_per_permit
+    and tonumber(capacity) == policy.capacity
+  then
+    return { at = at, parts = parts }
+  end
+  -- Of a policy with a finer tick, before it was changed.
+  local state = { at = at, parts = math.min(parts, policy.most) }
+  if slots ~= '' and not per_tick then
+    state.reserved = reservation.decode(slots)
+  end
+  return state
+end
+
+function level.encode(policy, state, ttl, now)
+  if state.parts > policy.most and not state.reserved then
+    local terms = { state.at, state.parts, policy.parts_per_tick, policy.parts_per_permit, policy.capacity }
+    return format('%.0f %.0f over %.0f %.0f %.0f', unpack(terms))
+  end
+  local ticks = floor_div(state.parts, policy.parts_per_tick)
+  local parts = state.parts - ticks * policy.parts_per_tick
+  local stored = text(state.at + ticks)
+  if state.reserved then
+    return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl, now)
+  elseif parts > 0 then
+    return stored .. ' ' .. text(parts)
+  end
+  return stored
+end
+
+-- Permits of a bucket pass while what is owed stays within the capacity.
+local function bucket_excess_parts(policy, deficit_parts, permits)
+  return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
+end
+
+local function bucket_remaining(policy, deficit_parts)
+  return floor_div(math.max(0, policy.capacity_parts - deficit_parts), policy.parts_per_permit)
+end
+
+function algorithms.gcra(parameters)
+  return level_policy('1', parameters, 0, bucket_excess_parts, bucket_remaining)
+end
+
+-- A request leaves a queue in the tick in which all that left before it has drained, however many permits it needs.
+local function queue_excess_parts(policy, deficit_parts)
+  return deficit_parts - (policy.parts_per_tick - 1)
+end
+
+local function queue_remaining(policy, deficit_parts)
+  if deficit_parts < policy.parts_per_tick then
+    return policy.capacity
+  end
+  return 0
+end
+
+function algorithms.leaky_bucket(parameters)
+  local policy = level_policy('2', parameters, parameters[1] - 1, queue_excess_parts, queue_remaining)
+  policy.queues = true
+  return policy
+end
