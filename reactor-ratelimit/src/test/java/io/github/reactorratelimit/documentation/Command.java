@@ -39,7 +39,7 @@ record Command(String guide, String text) {
     }
 
     List<String> modules() {
-        return listed("-pl");
+        return listed("-pl").stream().map(module -> module.replace("!", "")).toList();
     }
 
     /** The names of test classes, or patterns of them. */
