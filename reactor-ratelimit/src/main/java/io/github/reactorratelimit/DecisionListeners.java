@@ -18,14 +18,17 @@ final class DecisionListeners {
     private final RateLimitRecorder recorder;
     private final @Nullable KeyRecorder keys;
     private final @Nullable Shadow shadow;
-    private final boolean none;
     private final AtomicBoolean warned = new AtomicBoolean();
 
     DecisionListeners(RateLimitRecorder recorder, @Nullable KeyRecorder keys, @Nullable Shadow shadow) {
         this.recorder = recorder;
         this.keys = keys;
         this.shadow = shadow;
-        this.none = recorder == RateLimitRecorder.NOOP && keys == null && shadow == null;
+    }
+
+    /** Whether there are none. */
+    boolean isEmpty() {
+        return recorder == RateLimitRecorder.NOOP && keys == null && shadow == null;
     }
 
     boolean hasShadow() {
@@ -38,11 +41,9 @@ final class DecisionListeners {
 
     /** A request was decided on the fast path. With a shadow its permits are spent for good. */
     void decidedNow(String key, boolean allowed, long permits) {
-        if (!none) {
-            decided(key, allowed, permits);
-            if (shadow != null) {
-                shadow.request(key, permits);
-            }
+        decided(key, allowed, permits);
+        if (shadow != null) {
+            shadow.request(key, permits);
         }
     }
 
@@ -81,9 +82,6 @@ final class DecisionListeners {
 
     /** The request, with its decision passed to the listeners. */
     Mono<Decision> listen(LimiterState live, String key, long permits, Mono<Decision> request) {
-        if (none) {
-            return request;
-        }
         Mono<Decision> heard = request.doOnNext(decision -> decided(key, decision.allowed(), permits));
         return shadow == null || live.isClosed() ? heard : shadow.beside(heard, key, permits);
     }

@@ -5,15 +5,17 @@ import io.github.reactorratelimit.PolicyLookup.KeyPolicy;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.Logger;
 import reactor.util.Loggers;
+import reactor.util.context.ContextView;
 
 /**
  * The limiter in front of a store's state: checks arguments, normalises keys, finds the key's policy and
@@ -23,12 +25,16 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     private static final Logger LOG = Loggers.getLogger(RateLimiter.class);
 
-    private final LimiterSettings settings;
+    private final String name;
+    private final Scheduler scheduler;
     private final LimiterState state;
     private final PolicyLookup policies;
     private final DecisionListeners listeners;
-    private final Awaiting awaiting;
+    private final boolean listens;
     private final Settling settling;
+    private final Use<Decision> decisions;
+    private final Use<Lease> leases;
+    private final Use<Reservation> reservations;
 
     /** Whether to warn once if {@code Schedulers.parallel()} is no longer the one this was built with. */
     private boolean followsDefaultScheduler;
@@ -46,17 +52,24 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             OptionalLong maxDebt,
             boolean followsDefaultScheduler) {
         this.followsDefaultScheduler = followsDefaultScheduler;
-        this.settings = settings;
+        this.name = settings.name();
+        this.scheduler = settings.scheduler();
         this.state = state;
         this.policies = policies;
         this.listeners = listeners;
-        this.awaiting = new Awaiting(settings, state, listeners, policies);
+        this.listens = !listeners.isEmpty();
         this.settling = new Settling(state, listeners, policies, maxDebt);
+        this.decisions = new Use<>(DefaultRateLimiter::refuseConcurrency, (key, decision) -> decision);
+        this.leases = new Use<>(
+                DefaultRateLimiter::requireConcurrency,
+                granted((key, decision) -> new HeldLease(
+                        decision, decision.debit().map(this::giveBack).orElse(Mono.empty()))));
+        this.reservations = new Use<>(Settling::requireSettles, granted(settling::open));
     }
 
     /** Called where a request may wait or be denied: that is where a clock that stands still shows. */
     private void checkScheduler() {
-        if (followsDefaultScheduler && Schedulers.parallel() != settings.scheduler()) {
+        if (followsDefaultScheduler && Schedulers.parallel() != scheduler) {
             followsDefaultScheduler = false;
             LOG.warn("limiter '" + name() + "' was built with another Schedulers.parallel() than there is now, so its"
                     + " time does not move with virtual time. It was probably built before StepVerifier.withVirtualTime"
@@ -67,45 +80,112 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
-        Checks.asked(permits);
-        if (!policies.isPerKey()) {
-            refuseConcurrency(policies.ofAll().policy());
-        }
-        return new MonoTryAcquire(Keys.normalise(key), permits);
+        return new Request<>(key, permits, Duration.ZERO, decisions);
+    }
+
+    @Override
+    public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
+        return new Request<>(key, permits, maxWait, decisions);
+    }
+
+    @Override
+    public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
+        return new Request<>(key, permits, maxWait, leases);
+    }
+
+    @Override
+    public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
+        return new Request<>(key, estimate, maxWait, reservations);
     }
 
     @Override
     public @Nullable Decision decideNow(String key, long permits, boolean waits) {
-        String name = Keys.normalise(key);
-        Checks.asked(permits);
-        KeyPolicy policy = policies.now(name);
+        String checked = Keys.normalise(key);
+        KeyPolicy policy = policies.now(checked);
         if (policy == null) {
             return null;
         }
-        if (!policy.needsRelease()) {
-            return decideNow(name, policy, permits, waits ? RequestMode.SPEND_OR_WAIT : RequestMode.SPEND);
-        }
-        Decision decision = decideNow(name, policy, permits, RequestMode.DEBIT);
-        return decision == null || decision.allowed() || !waits ? decision : null;
+        RequestMode rate = waits ? RequestMode.SPEND_OR_WAIT : RequestMode.SPEND;
+        return decideNow(checked, policy, permits, policy.needsRelease() ? RequestMode.DEBIT : rate, waits);
     }
 
     /**
-     * The fast path: null if the state cannot decide here, or there is a shadow whose debit must follow this
-     * one's.
+     * The fast path: null if the state cannot decide here, if there is a shadow whose debit must follow this
+     * one's, or for a denial if the caller waits.
      */
-    private @Nullable Decision decideNow(String name, KeyPolicy policy, long permits, RequestMode mode) {
-        boolean debited = mode == RequestMode.DEBIT;
-        if (permits > policy.capacity() || (debited && listeners.hasShadow())) {
+    private @Nullable Decision decideNow(
+            String key, KeyPolicy policy, long permits, RequestMode mode, boolean waits) {
+        if (permits < 1) {
+            Checks.asked(permits);
+        }
+        if (permits > policy.capacity() || (listens && mode == RequestMode.DEBIT && listeners.hasShadow())) {
             return null;
         }
-        Decision decision = state.decideNow(name, policy.override(), permits, mode);
+        Decision decision = state.decideNow(key, policy.override(), permits, mode);
         if (decision == null || !decision.allowed()) {
             checkScheduler();
+            if (decision == null || waits) {
+                return null;
+            }
         }
-        if (decision != null) {
-            listeners.decidedNow(name, decision.allowed(), permits);
+        if (listens) {
+            listeners.decidedNow(key, decision.allowed(), permits);
         }
         return decision;
+    }
+
+    @Override
+    public Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context) {
+        return decideLater(Keys.normalise(key), permits, maxWaitNanos, context, decisions);
+    }
+
+    /** Waits no longer than the request wants to, and no longer than the deadline in its Context. */
+    private Mono<Decision> decideLater(
+            String key, long permits, long maxWaitNanos, ContextView context, Use<?> use) {
+        checkScheduler();
+        long deadline = untilDeadline(context);
+        if (!policies.isPerKey()) {
+            return decideLater(policies.ofAll(), key, permits, Math.min(maxWaitNanos, deadline));
+        }
+        // The time of the look-up counts towards the wait. A request that does not want to wait still waits for
+        // its policy, because without it there is no decision.
+        long within = maxWaitNanos == 0 ? deadline : Math.min(maxWaitNanos, deadline);
+        long arrivedNanos = nowNanos();
+        return policies.findWithin(key, within).flatMap(found -> {
+            long left = within == LimiterState.UNBOUNDED ? within : within - (nowNanos() - arrivedNanos);
+            if (found.isEmpty() || (within > 0 && left <= 0)) {
+                listeners.decided(key, false, permits);
+                return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
+            }
+            use.check.accept(found.get().policy());
+            return decideLater(found.get(), key, permits, Math.min(left, maxWaitNanos));
+        });
+    }
+
+    private Mono<Decision> decideLater(KeyPolicy policy, String key, long permits, long waitNanos) {
+        if (permits > policy.capacity()) {
+            return Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()));
+        }
+        RateLimitPolicy override = policy.override();
+        Mono<Decision> request = waitNanos <= 0
+                ? state.evaluate(key, override, permits)
+                : state.await(key, override, permits, waitNanos);
+        return listens ? listeners.listen(state, key, permits, request) : request;
+    }
+
+    /** Denied before the key's policy was known. */
+    private static Decision denyUnknown(RateLimitPolicy ofAll, long permits) {
+        Decision.Quota nothing = new Decision.Quota(ofAll.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(ofAll, permits, nothing, Decision.Quota.UNKNOWN);
+    }
+
+    private long untilDeadline(ContextView context) {
+        long deadlineNanos = RateLimitContext.deadlineNanos(context).orElse(LimiterState.UNBOUNDED);
+        return deadlineNanos == LimiterState.UNBOUNDED ? deadlineNanos : deadlineNanos - nowNanos();
+    }
+
+    private long nowNanos() {
+        return scheduler.now(TimeUnit.NANOSECONDS);
     }
 
     @Override
@@ -116,66 +196,78 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         }
     }
 
-    /** {@link #tryAcquire}. */
-    private final class MonoTryAcquire extends MonoRequest<Decision, Decision> {
+    /**
+     * What permits are requested for.
+     *
+     * @param check throws if a policy is not for this
+     * @param value what the subscriber gets for a decision; may throw what it gets instead
+     */
+    private record Use<T>(Consumer<RateLimitPolicy> check, BiFunction<String, Decision, T> value) {}
+
+    /** A request for permits of a key. */
+    private final class Request<T> extends MonoRequest<Decision, T> {
 
         private final String key;
         private final long permits;
+        private final long maxWaitNanos;
+        private final Use<T> use;
 
-        MonoTryAcquire(String key, long permits) {
-            this.key = key;
-            this.permits = permits;
+        Request(String key, long permits, Duration maxWait, Use<T> use) {
+            this.key = Keys.normalise(key);
+            this.permits = Checks.asked(permits);
+            this.maxWaitNanos = Saturated.nanos(Checks.waitTime("maxWait", maxWait));
+            this.use = use;
+            if (!policies.isPerKey()) {
+                use.check.accept(policies.ofAll().policy());
+            }
         }
 
         @Override
         @Nullable
         Decision decideNow() {
             KeyPolicy policy = policies.now(key);
-            return policy == null || policy.needsRelease()
-                    ? null
-                    : DefaultRateLimiter.this.decideNow(key, policy, permits, RequestMode.DEBIT);
+            if (policy == null) {
+                return null;
+            }
+            if (policy.override() != null) {
+                use.check.accept(policy.policy());
+            }
+            return DefaultRateLimiter.this.decideNow(key, policy, permits, RequestMode.DEBIT, maxWaitNanos > 0);
         }
 
         @Override
-        Mono<Decision> decideLater() {
-            return withPolicy(key, permits, DefaultRateLimiter::refuseConcurrency, policy -> {
-                checkScheduler();
-                return listeners.listen(state, key, permits, state.evaluate(key, policy.override(), permits));
-            });
+        Mono<Decision> decideLater(ContextView context) {
+            return DefaultRateLimiter.this.decideLater(key, permits, maxWaitNanos, context, use);
         }
 
         @Override
-        Decision deliver(Decision decision) {
-            return decision;
+        T deliver(Decision decision) {
+            return use.value.apply(key, decision);
         }
 
         @Override
         void undo(Decision decision) {
-            releaseNow(decision);
+            refund(decision).subscribe();
         }
     }
 
-    @Override
-    public Mono<Decision> acquire(String key, long permits, Duration maxWait) {
-        return await(key, permits, maxWait, DefaultRateLimiter::refuseConcurrency);
+    /** A denial is an error. */
+    private <T> BiFunction<String, Decision, T> granted(BiFunction<String, Decision, T> value) {
+        return (key, decision) -> {
+            if (!decision.allowed()) {
+                throw new RateLimitExceededException(decision, name);
+            }
+            return value.apply(key, decision);
+        };
     }
 
-    /** @param check refuses a policy that is not for this kind of request: now, if the policy is known now */
-    private Mono<Decision> await(String key, long permits, Duration maxWait, Consumer<RateLimitPolicy> check) {
-        checkScheduler();
-        Checks.asked(permits);
-        if (!policies.isPerKey()) {
-            check.accept(policies.ofAll().policy());
-        }
-        return awaiting.await(
-                Keys.normalise(key), permits, Saturated.nanos(Checks.waitTime("maxWait", maxWait)), check);
-    }
+    private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
 
     @Override
     public Mono<Decision> peek(String key, long permits) {
         Checks.asked(permits);
         String name = Keys.normalise(key);
-        return withPolicy(name, permits, any -> {}, policy -> state.peek(name, policy.override(), permits));
+        return withPolicy(name, permits, policy -> state.peek(name, policy.override(), permits));
     }
 
     @Override
@@ -205,22 +297,16 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         return withPolicy(
                 name,
                 1,
-                any -> {},
                 policy -> listeners.alongside(
                         change.of(state, name, policy.override()), shadow -> change.of(shadow, name, null)));
     }
 
-    /** Asks with the key's policy. Fails if that can never grant so many permits, or {@code check} throws. */
-    private <T> Mono<T> withPolicy(
-            String key, long permits, Consumer<RateLimitPolicy> check, Function<KeyPolicy, Mono<T>> request) {
-        KeyPolicy known = policies.isPerKey() ? null : policies.ofAll();
-        Function<KeyPolicy, Mono<T>> checked = policy -> {
-            check.accept(policy.policy());
-            return permits > policy.capacity()
-                    ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                    : request.apply(policy);
-        };
-        return known == null ? policies.find(key).flatMap(checked) : checked.apply(known);
+    /** Asks with the key's policy. Fails if that can never grant so many permits. */
+    private <T> Mono<T> withPolicy(String key, long permits, Function<KeyPolicy, Mono<T>> request) {
+        return policies.find(key)
+                .flatMap(policy -> permits > policy.capacity()
+                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                        : request.apply(policy));
     }
 
     @Override
@@ -243,66 +329,6 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             debit.refunded();
             return state.refundNow(debit) ? Mono.empty() : state.refund(debit);
         });
-    }
-
-    @Override
-    public Mono<Lease> acquireLease(String key, long permits, Duration maxWait) {
-        return new MonoGranted<>(
-                await(key, permits, maxWait, DefaultRateLimiter::requireConcurrency),
-                decision -> new HeldLease(
-                        decision, decision.debit().map(this::giveBack).orElse(Mono.empty())));
-    }
-
-    private record HeldLease(Decision decision, Mono<Void> release) implements Lease {}
-
-    @Override
-    public Mono<Reservation> reserve(String key, long estimate, Duration maxWait) {
-        String name = Keys.normalise(key);
-        return new MonoGranted<>(
-                await(key, estimate, maxWait, Settling::requireSettles), decision -> settling.open(name, decision));
-    }
-
-    /** A value for a grant, a {@link RateLimitExceededException} for a denial. */
-    private final class MonoGranted<T> extends MonoRequest<Decision, T> {
-
-        private final Mono<Decision> request;
-        private final Function<Decision, T> toValue;
-
-        MonoGranted(Mono<Decision> request, Function<Decision, T> toValue) {
-            this.request = request;
-            this.toValue = toValue;
-        }
-
-        @Override
-        Mono<Decision> decideLater() {
-            return request;
-        }
-
-        @Override
-        T deliver(Decision decision) {
-            if (!decision.allowed()) {
-                throw new RateLimitExceededException(decision, settings.name());
-            }
-            return toValue.apply(decision);
-        }
-
-        @Override
-        void undo(Decision decision) {
-            refund(decision).subscribe();
-        }
-    }
-
-    @Override
-    public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
-        if (settings.policy().needsRelease()) {
-            return Flux.usingWhen(
-                    acquireLease(key, permits, Duration.ofNanos(LimiterState.UNBOUNDED)),
-                    lease -> work,
-                    Lease::release);
-        }
-        return acquire(key, permits)
-                .flatMapMany(decision ->
-                        decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision, name())));
     }
 
     @Override
@@ -331,7 +357,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public String name() {
-        return settings.name();
+        return name;
     }
 
     @Override

@@ -1,6 +1,9 @@
 package io.github.reactorratelimit;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /**
  * Internal, not for users: what our operators and filters need of a limiter besides {@link RateLimiter}. May
@@ -19,6 +22,13 @@ public interface DirectLimiter {
      */
     @Nullable
     Decision decideNow(String key, long permits, boolean waits);
+
+    /**
+     * {@link RateLimiter#acquire} for a caller that got null from {@link #decideNow}: the Mono may be
+     * subscribed to once, with this Context. If it is cancelled, a decision that was on its way may still
+     * come, and the caller refunds it.
+     */
+    Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context);
 
     /** Takes the permits if that is possible on the fast path. */
     default boolean tryAcquireNow(String key, long permits) {
@@ -41,6 +51,16 @@ public interface DirectLimiter {
 
     /** A limiter without a fast path never decides immediately. */
     static DirectLimiter of(RateLimiter limiter) {
-        return limiter instanceof DirectLimiter direct ? direct : (key, permits, waits) -> null;
+        return limiter instanceof DirectLimiter direct ? direct : new DirectLimiter() {
+            @Override
+            public @Nullable Decision decideNow(String key, long permits, boolean waits) {
+                return null;
+            }
+
+            @Override
+            public Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context) {
+                return limiter.acquire(key, permits, Duration.ofNanos(maxWaitNanos));
+            }
+        };
     }
 }

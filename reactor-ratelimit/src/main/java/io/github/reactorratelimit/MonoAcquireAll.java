@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /**
  * {@link RateLimiter#acquireAll}: on the fast path if every limiter decides there, in one step if their store
@@ -58,7 +59,7 @@ final class MonoAcquireAll extends MonoRequest<JointDecision, JointDecision> {
     }
 
     @Override
-    Mono<JointDecision> decideLater() {
+    Mono<JointDecision> decideLater(ContextView context) {
         Mono<JointDecision> oneByOne = Mono.usingWhen(
                 Mono.fromSupplier(Taken::new),
                 Taken::requestUntilDenied,

@@ -9,6 +9,7 @@ import reactor.core.Scannable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 
 /**
  * A request for permits. It is decided when the subscriber requests: on its thread if {@link #decideNow} can,
@@ -22,12 +23,10 @@ abstract class MonoRequest<D, T> extends Mono<T> implements Scannable {
 
     /** Decides on the caller's thread; null if only {@link #decideLater} can, and nothing was taken. */
     @Nullable
-    D decideNow() {
-        return null;
-    }
+    abstract D decideNow();
 
-    /** Decides on any thread. */
-    abstract Mono<D> decideLater();
+    /** Decides on any thread, for the subscriber with this Context. */
+    abstract Mono<D> decideLater(ContextView context);
 
     /** The value of a decision that the subscriber will get. May throw what it gets instead. */
     abstract T deliver(D decision);
@@ -85,7 +84,7 @@ abstract class MonoRequest<D, T> extends Mono<T> implements Scannable {
             try {
                 decision = parent.decideNow();
                 if (decision == null) {
-                    pending = parent.decideLater();
+                    pending = parent.decideLater(currentContext());
                 }
             } catch (Throwable failure) {
                 onError(Operators.onOperatorError(failure, currentContext()));

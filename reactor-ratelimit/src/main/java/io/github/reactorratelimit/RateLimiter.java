@@ -121,7 +121,15 @@ public interface RateLimiter extends Disposable {
      * Waits for permits, then subscribes to {@code work}. Permits of a {@link ConcurrencyLimit} come back
      * when the work completes, fails or is cancelled.
      */
-    <T> Flux<T> use(String key, long permits, Publisher<T> work);
+    default <T> Flux<T> use(String key, long permits, Publisher<T> work) {
+        return policy().needsRelease()
+                ? Flux.usingWhen(
+                        acquireLease(key, permits, Duration.ofNanos(Long.MAX_VALUE)), lease -> work, Lease::release)
+                : acquire(key, permits)
+                        .flatMapMany(decision -> decision.allowed()
+                                ? work
+                                : Flux.error(new RateLimitExceededException(decision, name())));
+    }
 
     /** {@link #reserve(String, long, Duration)} without a maximum wait. */
     default Mono<Reservation> reserve(String key, long estimate) {

@@ -3,21 +3,17 @@ package io.github.reactorratelimit.fairness;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
-import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.fairness.RequestedPermits.Form;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
 
 /** A class of a {@link FairShare} as a limiter: its keys are the tenants, and all of them share one key of the limiter behind it. */
 final class ClassLimiter implements RateLimiter, DirectLimiter {
-
-    private static final Duration UNBOUNDED = Duration.ofNanos(Long.MAX_VALUE);
 
     private final FairCalls calls;
     private final FairCalls.ToRank ranks;
@@ -46,6 +42,11 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
         FairCalls.checkTenant(tenant);
         FairCalls.checkPermits(permits);
         return mayPass(tenant) ? direct.decideNow(key, permits, waits) : null;
+    }
+
+    @Override
+    public Mono<Decision> decideLater(String tenant, long permits, long maxWaitNanos, ContextView context) {
+        return acquire(tenant, permits, Duration.ofNanos(maxWaitNanos));
     }
 
     /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
@@ -80,16 +81,6 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
         }
         return calls.await(tenant, ranks, new RequestedPermits(Form.RESERVED, estimate), maxWait)
                 .cast(Reservation.class);
-    }
-
-    @Override
-    public <T> Flux<T> use(String tenant, long permits, Publisher<T> work) {
-        if (limiter.policy().needsRelease()) {
-            return Flux.usingWhen(acquireLease(tenant, permits, UNBOUNDED), lease -> work, Lease::release);
-        }
-        return acquire(tenant, permits)
-                .flatMapMany(decision ->
-                        decision.allowed() ? work : Flux.error(new RateLimitExceededException(decision, name())));
     }
 
     @Override

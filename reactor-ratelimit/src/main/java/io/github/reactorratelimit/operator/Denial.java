@@ -9,6 +9,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
 
 /** What happens to what was denied. */
 sealed interface Denial<T> {
@@ -23,11 +24,11 @@ sealed interface Denial<T> {
     }
 
     /**
-     * What is subscribed to instead of a denied source: null for nothing.
+     * What is subscribed to instead of a denied source.
      *
      * @throws RateLimitExceededException if a denial is an error
      */
-    default @Nullable Publisher<? extends T> insteadOfSource(Decision denied) {
+    default Publisher<? extends T> insteadOfSource(Decision denied) {
         throw exceeded(denied);
     }
 
@@ -67,8 +68,8 @@ sealed interface Denial<T> {
         }
 
         @Override
-        public @Nullable Publisher<? extends T> insteadOfSource(Decision denied) {
-            return null;
+        public Publisher<? extends T> insteadOfSource(Decision denied) {
+            return Mono.empty();
         }
     }
 

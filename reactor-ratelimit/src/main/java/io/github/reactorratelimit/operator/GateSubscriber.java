@@ -33,7 +33,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     }
 
     private final CoreSubscriber<? super T> actual;
-    private final GatedSource<T> gate;
+    private final Gate<T> gate;
 
     /** Null if the permits were granted on the fast path. */
     private final @Nullable PendingRequest<GatePermits<T>> pending;
@@ -46,7 +46,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     private boolean done;
 
     /** @param request is made when this is {@linkplain #enter entered} */
-    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, Mono<? extends GatePermits<T>> request) {
+    GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, Mono<? extends GatePermits<T>> request) {
         this.actual = actual;
         this.gate = gate;
         this.state = State.WAITING;
@@ -54,7 +54,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     }
 
     /** For permits of a concurrency limit that were granted on the fast path. */
-    GateSubscriber(CoreSubscriber<? super T> actual, GatedSource<T> gate, GatePermits.Leased<T> leased) {
+    GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, GatePermits.Leased<T> leased) {
         this.actual = actual;
         this.gate = gate;
         this.state = State.OPEN;
@@ -107,11 +107,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
                 onError(Operators.onOperatorError(failure, currentContext()));
                 return true;
             }
-            if (other == null) {
-                onComplete();
-            } else {
-                subscribeTo(other);
-            }
+            subscribeTo(other);
         }
         return waited;
     }

@@ -82,7 +82,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
             long cost = terms.costOf(element);
             decision = terms.decideNow(key, cost);
             if (decision == null) {
-                answer = terms.acquire(key, cost);
+                answer = terms.acquire(key, cost, currentContext());
             }
         } catch (Throwable failure) {
             notAsked(element, failure);

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
+import io.github.reactorratelimit.Saturated;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Function;
@@ -25,7 +26,7 @@ final class SubscriptionTerms<T> {
     private final RateLimiter limiter;
     private final DirectLimiter direct;
     private final Duration maxWait;
-    private final boolean waits;
+    private final long maxWaitNanos;
     private final String subscriberKey;
     private final long subscriberCost;
     private final @Nullable Function<? super T, String> elementKey;
@@ -35,7 +36,7 @@ final class SubscriptionTerms<T> {
         this.limiter = limiter;
         this.direct = DirectLimiter.of(limiter);
         this.maxWait = spec.effectiveMaxWait();
-        this.waits = !maxWait.isZero();
+        this.maxWaitNanos = Saturated.nanos(maxWait);
         KeyRule<T> key = spec.keyRule();
         this.elementKey = key instanceof KeyRule.OfElement<T> ofElement ? ofElement.key() : null;
         this.subscriberKey = keyOfSubscriber(key, context);
@@ -108,19 +109,21 @@ final class SubscriptionTerms<T> {
     /** Denies only if the stream does not wait. */
     @Nullable
     Decision decideNow(String key, long cost) {
-        return direct.decideNow(key, cost, waits);
+        return direct.decideNow(key, cost, maxWaitNanos > 0);
     }
 
     void releaseNow(Decision leased) {
         direct.releaseNow(leased);
     }
 
-    Mono<Decision> acquire() {
-        return limiter.acquire(subscriberKey, subscriberCost, maxWait);
+    /** For the subscriber with this Context. */
+    Mono<Decision> acquire(ContextView context) {
+        return acquire(subscriberKey, subscriberCost, context);
     }
 
-    Mono<Decision> acquire(String key, long cost) {
-        return limiter.acquire(key, cost, maxWait);
+    /** The same for one element, that {@link #decideNow} could not decide. */
+    Mono<Decision> acquire(String key, long cost, ContextView context) {
+        return direct.decideLater(key, cost, maxWaitNanos, context);
     }
 
     Mono<Lease> acquireLease() {

@@ -106,7 +106,7 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
             key = terms.keyOf(element);
             long cost = terms.costOf(element);
             if (!(emits && overtakesNone(key)) || terms.decideNow(key, cost) == null) {
-                answer = terms.acquire(key, cost);
+                answer = terms.acquire(key, cost, currentContext());
             }
         } catch (Throwable failure) {
             notAsked(element, failure);

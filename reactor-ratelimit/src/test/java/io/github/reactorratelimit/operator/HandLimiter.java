@@ -20,10 +20,8 @@ import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
@@ -162,6 +160,11 @@ final class HandLimiter implements RateLimiter, DirectLimiter {
     }
 
     @Override
+    public Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context) {
+        return acquire(key, permits, Duration.ofNanos(maxWaitNanos));
+    }
+
+    @Override
     public Mono<Decision> tryAcquire(String key, long permits) {
         return acquire(key, permits, Duration.ZERO);
     }
@@ -266,11 +269,6 @@ final class HandLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Void> pauseAtLeast(String key, Duration duration) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public <T> Flux<T> use(String key, long permits, Publisher<T> work) {
         throw new UnsupportedOperationException();
     }
 
