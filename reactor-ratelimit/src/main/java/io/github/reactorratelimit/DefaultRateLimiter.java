@@ -113,8 +113,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
      * The fast path: null if the state cannot decide here, if there is a shadow whose debit must follow this
      * one's, or for a denial if the caller waits.
      */
-    private @Nullable Decision decideNow(
-            String key, KeyPolicy policy, long permits, RequestMode mode, boolean waits) {
+    private @Nullable Decision decideNow(String key, KeyPolicy policy, long permits, RequestMode mode, boolean waits) {
         if (permits < 1) {
             Checks.asked(permits);
         }
@@ -140,8 +139,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     }
 
     /** Waits no longer than the request wants to, and no longer than the deadline in its Context. */
-    private Mono<Decision> decideLater(
-            String key, long permits, long maxWaitNanos, ContextView context, Use<?> use) {
+    private Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context, Use<?> use) {
         checkScheduler();
         long deadline = untilDeadline(context);
         if (!policies.isPerKey()) {

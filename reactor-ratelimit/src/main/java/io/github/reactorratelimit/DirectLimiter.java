@@ -51,16 +51,19 @@ public interface DirectLimiter {
 
     /** A limiter without a fast path never decides immediately. */
     static DirectLimiter of(RateLimiter limiter) {
-        return limiter instanceof DirectLimiter direct ? direct : new DirectLimiter() {
-            @Override
-            public @Nullable Decision decideNow(String key, long permits, boolean waits) {
-                return null;
-            }
+        return limiter instanceof DirectLimiter direct
+                ? direct
+                : new DirectLimiter() {
+                    @Override
+                    public @Nullable Decision decideNow(String key, long permits, boolean waits) {
+                        return null;
+                    }
 
-            @Override
-            public Mono<Decision> decideLater(String key, long permits, long maxWaitNanos, ContextView context) {
-                return limiter.acquire(key, permits, Duration.ofNanos(maxWaitNanos));
-            }
-        };
+                    @Override
+                    public Mono<Decision> decideLater(
+                            String key, long permits, long maxWaitNanos, ContextView context) {
+                        return limiter.acquire(key, permits, Duration.ofNanos(maxWaitNanos));
+                    }
+                };
     }
 }
