@@ -19,7 +19,7 @@ final class FluxGate<T> extends FluxOperator<T, T> {
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        gate.enter(actual);
+        GateSubscriber.subscribe(gate, actual);
     }
 
     @Override

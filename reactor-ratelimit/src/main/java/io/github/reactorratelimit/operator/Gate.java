@@ -3,14 +3,12 @@ package io.github.reactorratelimit.operator;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CorePublisher;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Operators;
 import reactor.util.context.ContextView;
 
 /**
@@ -39,38 +37,31 @@ final class Gate<T> {
         return source;
     }
 
-    /** Subscribes to the source when that is allowed: directly, if it is allowed immediately. */
-    void enter(CoreSubscriber<? super T> actual) {
-        SubscriptionTerms<T> terms = termsOf.orFail(actual);
-        if (terms == null) {
-            return;
-        }
-        Decision decision;
-        GateSubscriber<T> waiting = null;
-        try {
-            // Permits that must be settled are always requested.
-            decision = charge == null ? terms.decideNow() : null;
-            if (decision == null) {
-                waiting = new GateSubscriber<>(actual, this, request(terms, actual.currentContext()));
-            }
-        } catch (Throwable refused) {
-            Operators.error(actual, Operators.onOperatorError(refused, actual.currentContext()));
-            return;
-        }
-        if (decision == null) {
-            Objects.requireNonNull(waiting).enter();
-        } else if (!decision.allowed()) {
-            turnAway(actual, decision);
-        } else if (leased) {
-            Decision held = decision;
-            new GateSubscriber<T>(actual, this, () -> terms.releaseNow(held)).enter();
-        } else {
-            source.subscribe(actual);
-        }
+    /** The terms of this subscriber; null if its functions failed: then it has got the error. */
+    @Nullable
+    SubscriptionTerms<T> termsOrFail(CoreSubscriber<? super T> actual) {
+        return termsOf.orFail(actual);
+    }
+
+    /** Decides on the fast path; null if only {@link #request} can. Permits to be settled are always requested. */
+    @Nullable
+    Decision decideNow(SubscriptionTerms<T> terms) {
+        return charge == null ? terms.decideNow() : null;
+    }
+
+    /** Whether the permits are those of a concurrency limit, and come back when the subscription ends. */
+    boolean isLeased() {
+        return leased;
+    }
+
+    /** The error of a denial that is one; null if something else is subscribed to then. */
+    @Nullable
+    Throwable errorOf(Decision denied) {
+        return denial instanceof Denial.Fail ? denial.exceeded(denied) : null;
     }
 
     /** Requests the permits of one subscription. */
-    private Mono<? extends GatePermits<T>> request(SubscriptionTerms<T> terms, ContextView context) {
+    Mono<? extends GatePermits<T>> request(SubscriptionTerms<T> terms, ContextView context) {
         ChargeRule<T> settledBy = charge;
         if (settledBy != null) {
             return terms.reserve().map(reservation -> new ReservedPermits<>(reservation, settledBy, isSingle()));
@@ -79,23 +70,6 @@ final class Gate<T> {
                 ? terms.acquireLease().map(lease ->
                         (GatePermits.Leased<T>) () -> lease.release().subscribe())
                 : terms.acquire(context).map(decision -> new GatePermits.Spent<>(terms, decision));
-    }
-
-    private void turnAway(CoreSubscriber<? super T> actual, Decision decision) {
-        CorePublisher<? extends T> other;
-        try {
-            if (denial instanceof Denial.Fail) {
-                // Not thrown: an exception that is only passed on costs less.
-                Throwable exceeded = denial.exceeded(decision);
-                Operators.error(actual, Operators.onOperatorError(exceeded, actual.currentContext()));
-                return;
-            }
-            other = insteadOfSource(decision);
-        } catch (Throwable failure) {
-            Operators.error(actual, Operators.onOperatorError(failure, actual.currentContext()));
-            return;
-        }
-        other.subscribe(actual);
     }
 
     /**

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitExceededException;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
@@ -45,8 +46,57 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
 
     private boolean done;
 
+    /** Subscribes to the source of a gate when that is allowed: directly, if it is allowed immediately. */
+    static <T> void subscribe(Gate<T> gate, CoreSubscriber<? super T> actual) {
+        SubscriptionTerms<T> terms = gate.termsOrFail(actual);
+        if (terms == null) {
+            return;
+        }
+        Decision decision;
+        GateSubscriber<T> waiting = null;
+        try {
+            decision = gate.decideNow(terms);
+            if (decision == null) {
+                waiting = new GateSubscriber<>(actual, gate, gate.request(terms, actual.currentContext()));
+            }
+        } catch (Throwable refused) {
+            Operators.error(actual, Operators.onOperatorError(refused, actual.currentContext()));
+            return;
+        }
+        if (decision == null) {
+            Objects.requireNonNull(waiting).enter();
+        } else if (!decision.allowed()) {
+            turnAway(gate, actual, decision);
+        } else if (gate.isLeased()) {
+            Decision held = decision;
+            new GateSubscriber<T>(actual, gate, () -> terms.releaseNow(held)).enter();
+        } else {
+            gate.source().subscribe(actual);
+        }
+    }
+
+    private static <T> void turnAway(Gate<T> gate, CoreSubscriber<? super T> actual, Decision decision) {
+        CorePublisher<? extends T> other = null;
+        Throwable failure;
+        try {
+            // Not thrown: an exception that is only passed on costs less.
+            failure = gate.errorOf(decision);
+            if (failure == null) {
+                other = gate.insteadOfSource(decision);
+            }
+        } catch (Throwable thrown) {
+            failure = thrown;
+        }
+        if (other == null) {
+            Operators.error(
+                    actual, Operators.onOperatorError(Objects.requireNonNull(failure), actual.currentContext()));
+        } else {
+            other.subscribe(actual);
+        }
+    }
+
     /** @param request is made when this is {@linkplain #enter entered} */
-    GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, Mono<? extends GatePermits<T>> request) {
+    private GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, Mono<? extends GatePermits<T>> request) {
         this.actual = actual;
         this.gate = gate;
         this.state = State.WAITING;
@@ -54,7 +104,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     }
 
     /** For permits of a concurrency limit that were granted on the fast path. */
-    GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, GatePermits.Leased<T> leased) {
+    private GateSubscriber(CoreSubscriber<? super T> actual, Gate<T> gate, GatePermits.Leased<T> leased) {
         this.actual = actual;
         this.gate = gate;
         this.state = State.OPEN;
@@ -63,7 +113,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
     }
 
     /** Requests the permits, unless they are granted, and subscribes to the source when they are. */
-    void enter() {
+    private void enter() {
         actual.onSubscribe(this);
         if (pending != null) {
             pending.send();

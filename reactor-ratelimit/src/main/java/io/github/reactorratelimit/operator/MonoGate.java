@@ -19,7 +19,7 @@ final class MonoGate<T> extends MonoOperator<T, T> {
 
     @Override
     public void subscribe(CoreSubscriber<? super T> actual) {
-        gate.enter(actual);
+        GateSubscriber.subscribe(gate, actual);
     }
 
     @Override
