@@ -2,8 +2,8 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.web.PathMappedEndpoints;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -12,8 +12,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.ReactiveHealthIndicator;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /** Shows the limits and how their store is, where the application has the Actuator. */
 @AutoConfiguration(after = RateLimitAutoConfiguration.class)
@@ -35,15 +37,15 @@ public class RateLimitActuatorAutoConfiguration {
 
     /** Endpoints are outside of limits without paths. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(PathMappedEndpoints.class)
+    @ConditionalOnClass({PathMappedEndpoints.class, ManagementPortType.class, WebServerApplicationContext.class})
     static class Managed {
 
         @Bean
         @ConditionalOnMissingBean
         ManagementRequests rateLimitManagementRequests(
-                ObjectProvider<PathMappedEndpoints> endpoints,
-                @Value("${management.server.base-path:}") String serverPath) {
-            return new ManagementRequests(endpoints, serverPath);
+                ObjectProvider<PathMappedEndpoints> endpoints, Environment environment) {
+            return new ManagementRequests(
+                    endpoints, ManagementPortType.get(environment) == ManagementPortType.DIFFERENT);
         }
     }
 

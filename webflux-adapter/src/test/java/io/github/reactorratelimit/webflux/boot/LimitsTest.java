@@ -10,8 +10,11 @@ import io.github.reactorratelimit.webflux.key.WebKey;
 import io.github.reactorratelimit.webflux.key.WebKeys;
 import io.github.reactorratelimit.webflux.testing.RawResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -193,19 +196,26 @@ class LimitsTest {
         }
     }
 
-    /** Where the Actuator has a server of its own, the filters are on its way too. */
-    @Test
-    void endpointsOnAPortOfTheirOwnAreOutsideToo() {
+    /** Where the Actuator has a server of its own, the filters are on its way too. On the other server its paths are like all others. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "/manage"})
+    void endpointsOnAPortOfTheirOwnAreOutsideThereOnly(String base) {
         try (WebApplication application = WebApplication.start("""
-                reactor-ratelimit.limits: {some: {key: all, limit: 2 per day}}
-                management.server: {port: 0, base-path: /manage}
-                """)) {
+                reactor-ratelimit.limits: {some: {key: all, limit: 3 per day}}
+                management.server: {port: 0, base-path: '%s'}
+                management.endpoint.health.probes: {enabled: true, add-additional-paths: true}
+                """.formatted(base))) {
             int port = application.bean(Environment.class).getRequiredProperty("local.management.port", Integer.class);
             for (int i = 0; i < 5; i++) {
-                RawResponse health = RawResponse.to(port, "GET /manage/actuator/health HTTP/1.1", "");
-                assertThat(health.status()).isEqualTo(200);
+                for (String endpoint : List.of("", "/health", "/health/liveness")) {
+                    RawResponse answer = RawResponse.to(port, "GET " + base + "/actuator" + endpoint + " HTTP/1.1", "");
+                    assertThat(answer.status()).as(endpoint).isEqualTo(200);
+                }
             }
-            assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
+            assertThat(application.statuses(5, "/livez")).containsOnly(200);
+            assertThat(application.get("/manage/actuator/health").statusCode()).isEqualTo(404);
+            assertThat(application.get("/actuator/health").statusCode()).isEqualTo(404);
+            assertThat(application.statuses(2, "/hello")).containsExactly(200, 429);
         }
     }
 
