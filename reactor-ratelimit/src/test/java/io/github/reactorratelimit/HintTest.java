@@ -17,6 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.test.StepVerifier;
 import reactor.test.scheduler.VirtualTimeScheduler;
@@ -56,11 +57,32 @@ class HintTest {
         StepVerifier.withVirtualTime(() -> Flux.range(1, 2).transform(limitRate(limiter)))
                 .expectNext(1)
                 .thenAwait(ofHours(1))
+                .then(() -> assertThat(warnings()).hasSize(1))
                 .thenCancel()
                 .verify();
         limiter.acquire("k").subscribe().dispose();
         assertThat(warnings()).hasSize(1);
         assertThat(warnings().get(0)).contains("'orders'", "withVirtualTime", "build it inside");
+        limiter.dispose();
+    }
+
+    @Test
+    void waitForALimiterThatWasBuiltBeforeVirtualTimeIsNamed() {
+        RateLimiter limiter = RateLimiter.of(POLICY);
+        VirtualTimeScheduler.getOrSet();
+        limiter.acquire("k").subscribe().dispose();
+        assertThat(warnings()).hasSize(1);
+        limiter.dispose();
+    }
+
+    @Test
+    void requestForAKeyWithItsOwnPolicyIsNamedToo() {
+        RateLimiter limiter = RateLimiter.builder(POLICY)
+                .policyPerKey(key -> Mono.just(POLICY), ofHours(1))
+                .build();
+        VirtualTimeScheduler.getOrSet();
+        limiter.tryAcquire("k").subscribe().dispose();
+        assertThat(warnings()).hasSize(1);
         limiter.dispose();
     }
 

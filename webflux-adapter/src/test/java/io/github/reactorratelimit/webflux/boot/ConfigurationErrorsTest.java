@@ -3,6 +3,8 @@ package io.github.reactorratelimit.webflux.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -10,6 +12,9 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.core.annotation.AnnotationAwareOrderComparator;
+import org.springframework.core.env.StandardEnvironment;
 
 /** What is wrong in the configuration keeps the application from starting, and is named: the property, the line, what is allowed. */
 class ConfigurationErrorsTest {
@@ -120,6 +125,16 @@ class ConfigurationErrorsTest {
         assertThat(told.getDescription())
                 .contains("reactor-ratelimit." + written, "there is no such property")
                 .contains(meant.isEmpty() ? "no such property" : "did you mean " + meant);
+    }
+
+    /** Whatever the order of the class path: Boot's own analyzer would name the constants of Java. */
+    @Test
+    void ourWordsComeBeforeThoseOfBoot() {
+        FailureAnalyzer boots = failure -> null;
+        FailureAnalyzer ours = new RateLimitConfigurationFailureAnalyzer(new StandardEnvironment());
+        List<FailureAnalyzer> sorted = new ArrayList<>(List.of(boots, ours));
+        AnnotationAwareOrderComparator.sort(sorted);
+        assertThat(sorted).containsExactly(ours, boots);
     }
 
     @Test

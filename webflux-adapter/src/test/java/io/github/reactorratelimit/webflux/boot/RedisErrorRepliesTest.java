@@ -49,10 +49,7 @@ class RedisErrorRepliesTest {
                 reactor-ratelimit.redis: {uri: 'redis://noset:pw@127.0.0.1:%d', instances: 2, deadline: 60s}
                 """.formatted(more, more, redis.uri().getPort());
         try (WebApplication application = WebApplication.start(yaml)) {
-            Await.until(
-                    "connected",
-                    () -> application.bean(RateLimits.class).shared().condition().block().findings().stream()
-                            .anyMatch(finding -> finding.contains("Allow +set")));
+            awaitConnection(application);
             ListAppender<ILoggingEvent> log = appender();
             assertThat(application.statuses(MANY, "/hello")).containsOnly(status);
             assertThat(log.list).as("stack traces").noneMatch(event -> event.getThrowableProxy() != null);
@@ -70,6 +67,28 @@ class RedisErrorRepliesTest {
                     .asString()
                     .contains("Allow +set");
         }
+    }
+
+    /** All are asked in one step, and the error does not say which of them failed. */
+    @Test
+    void aLimitThatFailsLetsNobodyPassTheOthers() {
+        String yaml = """
+                reactor-ratelimit.limits:
+                  failing: {paths: /hello, key: all, limit: 1000 per day, on-failure: allow}
+                  local: {paths: /hello, key: all, limit: 3 per day, store: local, on-failure: allow}
+                reactor-ratelimit.redis: {uri: 'redis://noset:pw@127.0.0.1:%d', deadline: 60s}
+                """.formatted(redis.uri().getPort());
+        try (WebApplication application = WebApplication.start(yaml)) {
+            awaitConnection(application);
+            assertThat(application.statuses(5, "/hello")).containsExactly(200, 200, 200, 429, 429);
+        }
+    }
+
+    private static void awaitConnection(WebApplication application) {
+        Await.until(
+                "connected",
+                () -> application.bean(RateLimits.class).shared().condition().block().findings().stream()
+                        .anyMatch(finding -> finding.contains("Allow +set")));
     }
 
     /** Boot takes off what was there when the application started. */
