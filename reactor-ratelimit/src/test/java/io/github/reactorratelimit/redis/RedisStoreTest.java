@@ -153,7 +153,9 @@ class RedisStoreTest {
                     assertThat(!denied.allowed() && denied.degraded()).isTrue();
                     assertThat(denied.retryAfter()).isPresent();
                     if (i == 0) {
-                        assertThat(denied.retryAfter()).as("until a probe would be sent").contains(ofMillis(500));
+                        assertThat(denied.retryAfter())
+                                .as("until a probe would be sent")
+                                .contains(ofMillis(500));
                     }
                     assertThat(local.tryAcquire("k").block(PATIENCE).allowed()).isEqualTo(i < 2);
                 }

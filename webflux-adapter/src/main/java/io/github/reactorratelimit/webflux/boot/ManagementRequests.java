@@ -46,7 +46,8 @@ final class ManagementRequests implements Predicate<ServerWebExchange> {
     }
 
     private static WebServerNamespace serverOf(ServerWebExchange exchange) {
-        return WebServerNamespace.from(WebServerApplicationContext.getServerNamespace(exchange.getApplicationContext()));
+        return WebServerNamespace.from(
+                WebServerApplicationContext.getServerNamespace(exchange.getApplicationContext()));
     }
 
     private List<PathPattern> patterns(WebServerNamespace server) {
