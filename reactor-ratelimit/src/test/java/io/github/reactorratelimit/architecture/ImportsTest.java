@@ -34,7 +34,6 @@ class ImportsTest {
             Map.entry("local", Set.of("", "algorithm", "queue")),
             Map.entry("hotkeys", Set.of("", "local")),
             Map.entry("redis", Set.of("", "algorithm", "queue")),
-            Map.entry("redis.next", Set.of("", "algorithm", "queue")),
             Map.entry("replay", Set.of("", "algorithm")),
             Map.entry("spi", Set.of("", "algorithm", "queue")),
             Map.entry("retry", Set.of("")),
@@ -52,9 +51,6 @@ class ImportsTest {
             // Lettuce tells the end of its resources by a future of Netty.
             Map.entry(
                     "redis",
-                    Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core..", "io.netty.util.concurrent")),
-            Map.entry(
-                    "redis.next",
                     Set.of("reactor..", "org.reactivestreams..", "io.lettuce.core..", "io.netty.util.concurrent")),
             Map.entry("retry", Set.of("reactor..", "org.reactivestreams..")),
             Map.entry("spi", Set.of("reactor..", "org.reactivestreams..")),

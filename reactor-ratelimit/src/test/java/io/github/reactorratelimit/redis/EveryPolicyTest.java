@@ -31,12 +31,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 class EveryPolicyTest {
 
     /** Those without a script: the store refuses them when the limiter is built. */
-    private static final Set<Class<?>> NOT_YET_ON_REDIS = Set.of(WarmUp.class);
-
-    /** Those whose scripts are not chosen by {@link PartArguments}. */
-    private static final Map<Class<?>, String> OTHER_SCRIPTS =
-            Map.of(ConcurrencyLimit.class, "concurrency.lua", CompositePolicy.class, "composite.lua");
-
     private static final Map<Class<?>, RateLimitPolicy> EXAMPLES = GoldenVectors.files().stream()
             .flatMap(file -> GoldenVectors.sections(file).stream())
             .map(GoldenVectors.Section::policy)
@@ -87,22 +81,12 @@ class EveryPolicyTest {
 
     @ParameterizedTest
     @MethodSource("kinds")
-    void hasATwinInLuaOrIsRefusedOnRedis(Class<?> kind) {
+    void hasATwinInLua(Class<?> kind) {
         RateLimitPolicy example = EXAMPLES.get(kind);
-        if (NOT_YET_ON_REDIS.contains(kind)) {
-            assertThatThrownBy(() -> PolicyArguments.of(example, 0))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining(kind.getSimpleName())
-                    .hasMessageContaining("Redis");
-            return;
-        }
-        Stream<String> files = OTHER_SCRIPTS.containsKey(kind)
-                ? Stream.of(OTHER_SCRIPTS.get(kind))
-                : PolicyArguments.of(example, 0).algorithms().flatMap(algorithm -> algorithm.files().stream());
-        assertThat(files)
-                .isNotEmpty()
-                .allSatisfy(file ->
-                        assertThat(RedisStore.class.getResource(file)).as(file).isNotNull());
+        String script = RedisScript.ofCommands().text();
+        assertThat(ScriptPolicy.of(example, ScriptSteps.clockAt(0)).algorithms())
+                .hasSameSizeAs(example.parts())
+                .allSatisfy(algorithm -> assertThat(script).contains("function algorithms." + algorithm + "("));
         assertThat(PolicyText.parse(PolicyText.format(example))).isEqualTo(example);
     }
 }

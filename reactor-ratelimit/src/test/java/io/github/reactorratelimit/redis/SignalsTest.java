@@ -2,6 +2,9 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import reactor.core.scheduler.Schedulers;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.RateLimiter;
@@ -252,34 +255,40 @@ class SignalsTest {
     }
 
     @Test
-    void publishingWithoutAConnectionIsCountedAndThrowsNothing(Standalone redis) {
+    void publishingWithoutAConnectionThrowsNothing(Standalone redis) {
         RedisClient client = client(redis.uri());
         StatefulRedisConnection<String, String> commands = client.connect();
-        SignalHub hub = new SignalHub(commands.async(), client.connectPubSub());
-        Signals signals = hub.open("c");
+        SignalChannel signals = channel(commands, client.connectPubSub());
         commands.close();
 
-        signals.publish(Signals.Kind.FREED, "k");
-        signals.publish(Signals.Kind.FREED, "k");
+        signals.publish(SignalChannel.Kind.FREED, "k");
+        signals.publish(SignalChannel.Kind.FREED, "k");
 
-        Await.until("both counted", () -> hub.lost() == 2);
+        Await.until("none counts as in flight", () -> !signals.isSending());
+    }
+
+    private SignalChannel channel(
+            StatefulRedisConnection<String, String> commands,
+            StatefulRedisPubSubConnection<String, String> pubSub) {
+        LimiterSettings settings = new LimiterSettings(
+                name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
+        return new SignalChannel(
+                RedisConnections.of(commands).withSignals(pubSub), new RedisKeys("ratelimit", name), settings);
     }
 
     @Test
     void sameSignalUnderWayIsSentOnceMoreAndNoOftener(Standalone redis) {
         FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
         RedisClient client = client(proxy.uri());
-        StatefulConnection<String, String> held = client.connect();
-        SignalHub hub = new SignalHub(((StatefulRedisConnection<String, String>) held).async(), client.connectPubSub());
-        Signals signals = hub.open(name);
+        SignalChannel signals = channel(client.connect(), client.connectPubSub());
         proxy.stall();
         for (int i = 0; i < 1_000; i++) {
-            signals.publish(Signals.Kind.FREED, "k");
+            signals.publish(SignalChannel.Kind.FREED, "k");
         }
         proxy.pass();
 
         Await.until("two published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 2);
-        signals.publish(Signals.Kind.FREED, "end");
+        signals.publish(SignalChannel.Kind.FREED, "end");
         Await.until("the end published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) >= 3);
         assertThat(proxy.commands()).containsEntry("PUBLISH", 3L);
     }
