@@ -29,6 +29,7 @@ final class MonoCommand extends Mono<CommandReply> {
 
         private final CoreSubscriber<? super CommandReply> actual;
         private boolean requested;
+        private volatile boolean cancelled;
 
         Sent(MonoCommand mono, CoreSubscriber<? super CommandReply> actual) {
             super(mono.limiter, mono.key, mono.policy, mono.command, null);
@@ -44,6 +45,12 @@ final class MonoCommand extends Mono<CommandReply> {
         }
 
         @Override
+        public void cancel() {
+            cancelled = true;
+            super.cancel();
+        }
+
+        @Override
         protected void succeeded(CommandReply reply) {
             actual.onNext(reply);
             actual.onComplete();
@@ -51,7 +58,9 @@ final class MonoCommand extends Mono<CommandReply> {
 
         @Override
         protected void failed(Throwable error) {
-            actual.onError(error);
+            if (!cancelled) {
+                actual.onError(error);
+            }
         }
     }
 }

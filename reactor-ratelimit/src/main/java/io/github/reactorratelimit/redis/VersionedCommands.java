@@ -4,9 +4,14 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
 
 /**
@@ -132,15 +137,28 @@ final class VersionedCommands {
                         again -> new RedisUnavailableException("the policy changed twice meanwhile", again));
     }
 
-    /** What takes several calls has one deadline for all. */
+    /**
+     * What takes several calls has one deadline for all. The last call may miss its own at the same moment: whichever is
+     * second is ignored.
+     */
     private Mono<CommandReply> within(long startNanos, Mono<CommandReply> calls) {
         return Mono.defer(() -> {
-            long left = deadline.toNanos() - (now() - startNanos);
-            return calls.timeout(
-                    Duration.ofNanos(Math.max(1, left)),
-                    Mono.error(() -> RedisUnavailableException.unanswered(
-                            "Redis did not tell the policy in effect and decide within " + deadline, null)),
-                    timer);
+            Sinks.One<CommandReply> first = Sinks.one();
+            Disposable overdue = atDeadline(startNanos, first);
+            calls.subscribe(first::tryEmitValue, first::tryEmitError, first::tryEmitEmpty);
+            return first.asMono().doFinally(ended -> overdue.dispose());
         });
+    }
+
+    private Disposable atDeadline(long startNanos, Sinks.One<CommandReply> first) {
+        long left = Math.max(0, deadline.toNanos() - (now() - startNanos));
+        Runnable miss = () -> first.tryEmitError(RedisUnavailableException.unanswered(
+                "Redis did not tell the policy in effect and decide within " + deadline, null));
+        try {
+            return timer.schedule(miss, left, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            // Each call still has its own deadline.
+            return Disposables.disposed();
+        }
     }
 }
