@@ -41,7 +41,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Takes of threads that want to be answered where they ask, as event loops do. */
 @ExtendWith(RedisExtension.class)

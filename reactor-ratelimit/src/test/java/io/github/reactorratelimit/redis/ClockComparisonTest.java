@@ -2,11 +2,11 @@ package io.github.reactorratelimit.redis;
 
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.reactorratelimit.AccuracyRecorder;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.testing.Await;

@@ -163,7 +163,8 @@ class ConnectAsideTest {
     @Test
     void closingEndsTheAttempts() {
         AtomicInteger left = new AtomicInteger();
-        RedisConnections link = RedisConnections.later(Mono.<RedisConnector.Opened>never().doOnCancel(left::incrementAndGet), false);
+        RedisConnections link =
+                RedisConnections.later(Mono.<RedisConnector.Opened>never().doOnCancel(left::incrementAndGet), false);
         link.opened("some");
         link.close().block(PATIENCE);
         assertThat(left).hasValue(1);
@@ -173,7 +174,8 @@ class ConnectAsideTest {
     void aConnectionThatComesWhenTheStoreIsClosedIsClosed(Standalone redis) {
         AtomicInteger closed = new AtomicInteger();
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            RedisConnector.Opened made = RedisConnector.Opened.of(connection, null).closedBy(Mono.fromRunnable(closed::incrementAndGet));
+            RedisConnector.Opened made =
+                    RedisConnector.Opened.of(connection, null).closedBy(Mono.fromRunnable(closed::incrementAndGet));
             AtomicReference<RedisConnections> link = new AtomicReference<>();
             Mono<RedisConnector.Opened> connecting = Mono.fromSupplier(() -> {
                 link.get().close().block(PATIENCE);

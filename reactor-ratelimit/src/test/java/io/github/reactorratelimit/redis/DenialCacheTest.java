@@ -6,13 +6,13 @@ import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import org.jspecify.annotations.Nullable;
-import io.github.reactorratelimit.algorithm.Algorithm;
-import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.testing.Race;
 import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class DenialCacheTest {
@@ -54,8 +54,7 @@ class DenialCacheTest {
         return find(cache, key, POLICY, permits, now);
     }
 
-    private static @Nullable Decision find(
-            DenialCache cache, String key, ScriptPolicy policy, long permits, long now) {
+    private static @Nullable Decision find(DenialCache cache, String key, ScriptPolicy policy, long permits, long now) {
         KnownDenial known = cache.known(key);
         return known == null ? null : cache.deny(known, key, policy, permits, permits, now);
     }
@@ -100,7 +99,8 @@ class DenialCacheTest {
         learn("k", denial(3, ofMillis(800)), ORIGIN);
 
         assertThat(find("k", 2, ORIGIN)).isNull();
-        assertThat(find(cache, "k", ScriptPolicy.of(FixedWindow.of(11, ofHours(1)), CLOCK), 3, ORIGIN)).isNull();
+        assertThat(find(cache, "k", ScriptPolicy.of(FixedWindow.of(11, ofHours(1)), CLOCK), 3, ORIGIN))
+                .isNull();
         assertThat(find("k", 3, ORIGIN)).isNotNull();
     }
 
@@ -143,9 +143,7 @@ class DenialCacheTest {
                 for (int i = 0; i < batch; i++) {
                     generations[i] = raced.generation("k" + i);
                 }
-                race.run(
-                        i -> raced.learn("k" + i, denied, generations[i], ORIGIN, ORIGIN),
-                        i -> raced.forget("k" + i));
+                race.run(i -> raced.learn("k" + i, denied, generations[i], ORIGIN, ORIGIN), i -> raced.forget("k" + i));
                 for (int i = 0; i < batch; i++) {
                     assertThat(find(raced, "k" + i, POLICY, 3, ORIGIN)).isNull();
                 }

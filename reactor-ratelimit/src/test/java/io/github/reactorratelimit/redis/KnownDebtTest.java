@@ -47,8 +47,8 @@ class KnownDebtTest {
     /** A reply to an acquire of one permit that left this much owed. */
     private void learn(
             ScriptPolicy terms, long owedParts, boolean denied, long generation, long sentNanos, long cameNanos) {
-        CommandReply reply = rate(terms)
-                .reply(Command.acquire(1), terms, CommandReply.KeyStatus.plain(1), !denied, owedParts);
+        CommandReply reply =
+                rate(terms).reply(Command.acquire(1), terms, CommandReply.KeyStatus.plain(1), !denied, owedParts);
         cache.learn("k", reply, generation, sentNanos, cameNanos);
     }
 
@@ -192,7 +192,8 @@ class KnownDebtTest {
             asked++;
             if (find(terms, permits, now) != null) {
                 denied++;
-                assertThat(owedBehind() + cost(terms, permits)).isGreaterThan(rate(terms).mostParts());
+                assertThat(owedBehind() + cost(terms, permits))
+                        .isGreaterThan(rate(terms).mostParts());
                 return;
             }
             KnownDebt claim = cache.debt("k", terms);

@@ -322,8 +322,10 @@ class PolicyEpochTest {
     private VersionedCommands settled(RateLimitPolicy policy, Scheduler time) {
         LimiterSettings settings =
                 new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
-        StoreOptions options =
-                StoreOptions.DEFAULT.toBuilder().policyEpoch(2).deadline(PATIENCE).build();
+        StoreOptions options = StoreOptions.DEFAULT.toBuilder()
+                .policyEpoch(2)
+                .deadline(PATIENCE)
+                .build();
         VersionedCommands commands = LimiterParts.commands(RedisConnections.of(admin), settings, options);
         Await.until("registry read", () -> commands.versions().isSettled());
         return commands;
@@ -336,7 +338,9 @@ class PolicyEpochTest {
 
         commands.carryOver(KEY, window(10), window(5)).block(PATIENCE);
 
-        assertThat(commands.send(KEY, window(5), Command.peek(1)).block(PATIENCE).remaining())
+        assertThat(commands.send(KEY, window(5), Command.peek(1))
+                        .block(PATIENCE)
+                        .remaining())
                 .isEqualTo(2);
     }
 

@@ -3,11 +3,6 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import io.lettuce.core.pubsub.RedisPubSubAdapter;
-import io.lettuce.core.RedisClient;
-import java.util.function.Function;
-import java.util.ArrayList;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
@@ -17,14 +12,19 @@ import io.github.reactorratelimit.algorithm.PolicyText;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -127,8 +127,7 @@ class PolicyReadingTest {
         AtomicInteger readings = new AtomicInteger();
         CommandReply newer = reply("1," + PolicyText.format(NEW).replace(' ', ';'));
         AtomicReference<RateLimitPolicy> told = new AtomicReference<>();
-        PolicyVersions versions =
-                versions(read -> readings.incrementAndGet() == 1 ? older.asMono() : Mono.just(newer));
+        PolicyVersions versions = versions(read -> readings.incrementAndGet() == 1 ? older.asMono() : Mono.just(newer));
 
         versions.open(told::set);
         versions.readAgain();

@@ -125,7 +125,8 @@ class RedisConnectTest {
         RedisConnector.Opened alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(alone.connection().getOptions())).isEmpty();
         alone.closing().block(PATIENCE);
-        RedisConnector.Opened clustered = RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
+        RedisConnector.Opened clustered =
+                RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(clustered.connection().getOptions())).isEmpty();
         clustered.closing().block(PATIENCE);
     }

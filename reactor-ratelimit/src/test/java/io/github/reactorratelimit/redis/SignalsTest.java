@@ -2,11 +2,10 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import reactor.core.scheduler.Schedulers;
-import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.Cluster;
@@ -16,7 +15,6 @@ import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -28,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.scheduler.Schedulers;
 
 /** The window recovers after days: a wait ends only because a signal was heard. */
 @ExtendWith(RedisExtension.class)
@@ -268,8 +267,7 @@ class SignalsTest {
     }
 
     private SignalChannel channel(
-            StatefulRedisConnection<String, String> commands,
-            StatefulRedisPubSubConnection<String, String> pubSub) {
+            StatefulRedisConnection<String, String> commands, StatefulRedisPubSubConnection<String, String> pubSub) {
         LimiterSettings settings = new LimiterSettings(
                 name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
         return new SignalChannel(
