@@ -16,14 +16,16 @@ final class Checks {
 
     private Checks() {}
 
-    static long permits(String name, long value) {
-        if (value < 1) {
-            throw new IllegalArgumentException(name + " must be positive, was " + value);
+    /** For values that are made once; where nanoseconds count, the message must not be built in advance. */
+    static void require(boolean holds, String message) {
+        if (!holds) {
+            throw new IllegalArgumentException(message);
         }
-        if (value > MAX_PERMITS) {
-            throw new IllegalArgumentException(name + " must be at most 2^52, was " + value);
-        }
-        return value;
+    }
+
+    static void permits(String name, long value) {
+        require(value >= 1, name + " must be positive, was " + value);
+        require(value <= MAX_PERMITS, name + " must be at most 2^52, was " + value);
     }
 
     /** Permits of a request; whether they exceed the policy's capacity is for the policy to say. */
@@ -35,9 +37,7 @@ final class Checks {
     }
 
     static long notNegative(String name, long value) {
-        if (value < 0) {
-            throw new IllegalArgumentException(name + " must not be negative, was " + value);
-        }
+        require(value >= 0, name + " must not be negative, was " + value);
         return value;
     }
 
@@ -52,21 +52,17 @@ final class Checks {
 
     static Duration period(String name, Duration value) {
         Objects.requireNonNull(value, name);
-        if (value.isZero() || value.isNegative()) {
-            throw new IllegalArgumentException(name + " must be positive, was " + value);
-        }
-        if (value.compareTo(MAX_SPAN) > 0) {
-            throw new IllegalArgumentException(name + " must be at most 366 days, was " + value);
-        }
+        require(!value.isZero() && !value.isNegative(), name + " must be positive, was " + value);
+        require(value.compareTo(MAX_SPAN) <= 0, name + " must be at most 366 days, was " + value);
         return value;
     }
 
     /** Refuses a bucket that needs more than {@link #MAX_SPAN} to fill. */
     static void fillTime(String name, long capacity, long permits, Duration period) {
-        if (timeFor(capacity, permits, period).orElseThrow().compareTo(MAX_SPAN) > 0) {
-            throw new IllegalArgumentException(name + " must refill within 366 days, but " + capacity + " at " + permits
-                    + " per " + period + " takes longer");
-        }
+        require(
+                timeFor(capacity, permits, period).orElseThrow().compareTo(MAX_SPAN) <= 0,
+                name + " must refill within 366 days, but " + capacity + " at " + permits + " per " + period
+                        + " takes longer");
     }
 
     /**
@@ -85,19 +81,11 @@ final class Checks {
                 roundedUp.min(BigInteger.valueOf(Long.MAX_VALUE)).longValue()));
     }
 
-    static int sharers(int n) {
-        if (n < 1) {
-            throw new IllegalArgumentException("n must be positive, was " + n);
-        }
-        return n;
-    }
-
     static long shareOf(String name, long whole, int n) {
-        long share = whole / sharers(n);
-        if (share == 0) {
-            throw new IllegalArgumentException(
-                    name + " " + whole + " cannot be shared by " + n + ": each would get less than one permit");
-        }
-        return share;
+        require(n >= 1, "n must be positive, was " + n);
+        require(
+                whole >= n,
+                name + " " + whole + " cannot be shared by " + n + ": each would get less than one permit");
+        return whole / n;
     }
 }

@@ -17,9 +17,7 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
     public CompositePolicy {
         Objects.requireNonNull(parts, "parts");
         parts = List.copyOf(parts);
-        if (parts.size() < 2) {
-            throw new IllegalArgumentException("parts must be at least two policies, was " + parts.size());
-        }
+        Checks.require(parts.size() >= 2, "parts must be at least two policies, was " + parts.size());
         for (RateLimitPolicy part : parts) {
             if (part.needsRelease()) {
                 throw new IllegalArgumentException("parts must not hold a ConcurrencyLimit, whose permits come back by"

@@ -8,7 +8,6 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
@@ -152,7 +151,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         return policies.findWithin(key, within).flatMap(found -> {
             long left = within == LimiterState.UNBOUNDED ? within : within - (nowNanos() - arrivedNanos);
             if (found.isEmpty() || (within > 0 && left <= 0)) {
-                listeners.decided(key, false, permits);
+                listeners.recorder().decided(key, false, permits);
                 return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
             }
             use.check.accept(found.get().policy());
@@ -227,7 +226,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             if (policy == null) {
                 return null;
             }
-            if (policy.override() != null) {
+            if (policies.isPerKey()) {
                 use.check.accept(policy.policy());
             }
             return DefaultRateLimiter.this.decideNow(key, policy, permits, RequestMode.DEBIT, maxWaitNanos > 0);
@@ -264,25 +263,31 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
     @Override
     public Mono<Decision> peek(String key, long permits) {
         Checks.asked(permits);
-        String name = Keys.normalise(key);
-        return withPolicy(name, permits, policy -> state.peek(name, policy.override(), permits));
+        String checked = Keys.normalise(key);
+        return policies.find(checked)
+                .flatMap(policy -> permits > policy.capacity()
+                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
+                        : state.peek(checked, policy.override(), permits));
     }
 
     @Override
     public Mono<Void> reset(String key) {
-        return change(key, (in, name, override) -> in.reset(name, override));
+        return change(key, LimiterState::reset);
     }
 
     @Override
     public Mono<Void> pause(String key, Duration duration) {
-        Checks.waitTime("duration", duration);
-        return change(key, (in, name, override) -> in.pause(name, override, duration, false));
+        return pause(key, duration, false);
     }
 
     @Override
     public Mono<Void> pauseAtLeast(String key, Duration duration) {
+        return pause(key, duration, true);
+    }
+
+    private Mono<Void> pause(String key, Duration duration, boolean extendOnly) {
         Checks.waitTime("duration", duration);
-        return change(key, (in, name, override) -> in.pause(name, override, duration, true));
+        return change(key, (in, name, override) -> in.pause(name, override, duration, extendOnly));
     }
 
     private interface Change {
@@ -291,20 +296,10 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     /** Changes a key in the state, and in the shadow's. */
     private Mono<Void> change(String key, Change change) {
-        String name = Keys.normalise(key);
-        return withPolicy(
-                name,
-                1,
-                policy -> listeners.alongside(
-                        change.of(state, name, policy.override()), shadow -> change.of(shadow, name, null)));
-    }
-
-    /** Asks with the key's policy. Fails if that can never grant so many permits. */
-    private <T> Mono<T> withPolicy(String key, long permits, Function<KeyPolicy, Mono<T>> request) {
-        return policies.find(key)
-                .flatMap(policy -> permits > policy.capacity()
-                        ? Mono.error(new PermitsExceedCapacityException(permits, policy.capacity()))
-                        : request.apply(policy));
+        String checked = Keys.normalise(key);
+        return policies.find(checked)
+                .flatMap(policy -> listeners.alongside(
+                        change.of(state, checked, policy.override()), shadow -> change.of(shadow, checked, null)));
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.github.reactorratelimit;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.Objects;
-import java.util.Optional;
 
 /**
  * At most {@code limit} permits in each window; a new window starts from nothing.
@@ -106,11 +105,6 @@ public record FixedWindow(long limit, Duration window, Alignment alignment) impl
     @Override
     public Duration period() {
         return window;
-    }
-
-    @Override
-    public Optional<Duration> timeFor(long permits) {
-        return Checks.timeFor(permits, limit, window);
     }
 
     @Override

@@ -1,23 +1,39 @@
 package io.github.reactorratelimit;
 
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
-/** A user's recorder whose exceptions fail no request: the first is logged. */
+/** A user's recorders, whose exceptions fail no request: the first is logged. */
 final class GuardedRecorder implements RateLimitRecorder {
 
     private static final Logger LOG = Loggers.getLogger(RateLimitRecorder.class);
 
     private final RateLimitRecorder actual;
+    private final @Nullable KeyRecorder keys;
     private final AtomicBoolean warned = new AtomicBoolean();
 
-    private GuardedRecorder(RateLimitRecorder actual) {
+    GuardedRecorder(RateLimitRecorder actual, @Nullable KeyRecorder keys) {
         this.actual = actual;
+        this.keys = keys;
     }
 
-    static RateLimitRecorder of(RateLimitRecorder actual) {
-        return actual == NOOP ? NOOP : new GuardedRecorder(actual);
+    /** Whether nothing is recorded. */
+    boolean isEmpty() {
+        return actual == NOOP && keys == null;
+    }
+
+    /** What a store tells of waits and refunds, which no key recorder gets. */
+    RateLimitRecorder forStore() {
+        return actual == NOOP ? NOOP : this;
+    }
+
+    void decided(String key, boolean allowed, long permits) {
+        decided(allowed, permits);
+        if (keys != null) {
+            guard(() -> keys.decided(key, allowed, permits));
+        }
     }
 
     @Override
@@ -55,7 +71,7 @@ final class GuardedRecorder implements RateLimitRecorder {
             call.run();
         } catch (RuntimeException broken) {
             if (warned.compareAndSet(false, true)) {
-                LOG.warn("a rate limit recorder failed; what it counts is wrong from here on", broken);
+                LOG.warn("a recorder of a limiter failed; what it counts is wrong from here on", broken);
             }
         }
     }

@@ -13,9 +13,7 @@ public record JointDecision(List<Decision> decisions) {
 
     public JointDecision {
         decisions = List.copyOf(decisions);
-        if (decisions.isEmpty()) {
-            throw new IllegalArgumentException("decisions must not be empty");
-        }
+        Checks.require(!decisions.isEmpty(), "decisions must not be empty");
     }
 
     /** Whether every limiter allowed. */

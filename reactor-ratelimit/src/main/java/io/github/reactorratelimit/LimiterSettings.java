@@ -30,9 +30,7 @@ public record LimiterSettings(
         Objects.requireNonNull(scheduler, "scheduler");
         Objects.requireNonNull(callbacks, "callbacks");
         Objects.requireNonNull(recorder, "recorder");
-        if (maxWaiters < 1) {
-            throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);
-        }
+        Checks.require(maxWaiters >= 1, "maxWaiters must be positive, was " + maxWaiters);
     }
 
     /** For a limiter whose keys may have policies of their own. */

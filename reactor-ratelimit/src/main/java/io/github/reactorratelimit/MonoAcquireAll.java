@@ -5,7 +5,6 @@ import io.github.reactorratelimit.RateLimiter.PermitRequest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -23,9 +22,7 @@ final class MonoAcquireAll extends MonoRequest<JointDecision, JointDecision> {
 
     MonoAcquireAll(List<PermitRequest> requests) {
         this.requests = List.copyOf(requests);
-        if (this.requests.isEmpty()) {
-            throw new IllegalArgumentException("requests must not be empty");
-        }
+        Checks.require(!this.requests.isEmpty(), "requests must not be empty");
         this.answers = new ArrayList<>(requests.size());
         boolean decidesNow = true;
         for (PermitRequest request : this.requests) {
@@ -60,13 +57,8 @@ final class MonoAcquireAll extends MonoRequest<JointDecision, JointDecision> {
 
     @Override
     Mono<JointDecision> decideLater(ContextView context) {
-        Mono<JointDecision> oneByOne = Mono.usingWhen(
-                Mono.fromSupplier(Taken::new),
-                Taken::requestUntilDenied,
-                Taken::settle,
-                (taken, error) -> taken.giveBack(),
-                Taken::giveBack);
         boolean mayShareAStep = requests.stream().allMatch(request -> request.limiter() instanceof DefaultRateLimiter);
+        Mono<JointDecision> oneByOne = oneByOne(List.of());
         return mayShareAStep ? inOneStep().switchIfEmpty(oneByOne) : oneByOne;
     }
 
@@ -116,52 +108,22 @@ final class MonoAcquireAll extends MonoRequest<JointDecision, JointDecision> {
     }
 
     /**
-     * What one subscription has taken so far. Decisions may still come in when the subscriber has cancelled.
+     * Requests what comes after these. Each decision is refunded if one after it is denied or fails, or if the
+     * subscriber cancels.
      */
-    private final class Taken {
-
-        /**
-         * Those that count; null once they were refunded: the caller that takes the list out owns what is in
-         * it.
-         */
-        private final AtomicReference<@Nullable List<Decision>> decisions = new AtomicReference<>(List.of());
-
-        Mono<JointDecision> requestUntilDenied() {
-            return Flux.range(0, answers.size())
-                    .concatMap(i -> answers.get(i).doOnNext(decision -> add(i, decision)), 0)
-                    .takeUntil(decision -> !decision.allowed())
-                    .collectList()
-                    .map(JointDecision::new);
-        }
-
-        private void add(int request, Decision decision) {
-            List<Decision> before = decisions.getAndUpdate(seen -> seen == null ? null : with(seen, decision));
-            if (before == null) {
-                refundInBackground(request, decision);
+    private Mono<JointDecision> oneByOne(List<Decision> before) {
+        int request = before.size();
+        return answers.get(request).flatMap(decision -> {
+            List<Decision> decisions = new ArrayList<>(before);
+            decisions.add(decision);
+            if (!decision.allowed() || decisions.size() == answers.size()) {
+                return Mono.just(new JointDecision(decisions));
             }
-        }
-
-        private static List<Decision> with(List<Decision> seen, Decision decision) {
-            List<Decision> more = new ArrayList<>(seen);
-            more.add(decision);
-            return more;
-        }
-
-        Mono<Void> settle() {
-            List<Decision> all = decisions.get();
-            boolean allowed = all == null || all.get(all.size() - 1).allowed();
-            return allowed ? Mono.empty() : giveBack();
-        }
-
-        Mono<Void> giveBack() {
-            return Mono.defer(() -> {
-                List<Decision> mine = decisions.getAndSet(null);
-                return mine == null
-                        ? Mono.empty()
-                        : Flux.range(0, mine.size())
-                                .concatMap(i -> requests.get(i).limiter().refund(mine.get(i)))
-                                .then();
-            });
-        }
+            Mono<Void> refund = requests.get(request).limiter().refund(decision);
+            return oneByOne(decisions)
+                    .flatMap(all -> all.allowed() ? Mono.just(all) : refund.thenReturn(all))
+                    .onErrorResume(failed -> refund.then(Mono.error(failed)))
+                    .doOnCancel(() -> refundInBackground(request, decision));
+        });
     }
 }

@@ -47,9 +47,6 @@ final class PolicyLookup {
         }
     }
 
-    /** Calls the user's function. */
-    record Resolver(Function<? super String, ? extends Mono<? extends RateLimitPolicy>> function, Duration cacheFor) {}
-
     /**
      * An answer, valid until then on the scheduler's clock.
      *
@@ -69,7 +66,7 @@ final class PolicyLookup {
 
     private final LimiterSettings settings;
     private final LimiterState state;
-    private final @Nullable Resolver resolver;
+    private final @Nullable Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver;
     private final long keepNanos;
     private final Map<String, Known> known = new ConcurrentHashMap<>();
     private final Map<String, LookUp> inFlight = new ConcurrentHashMap<>();
@@ -80,11 +77,16 @@ final class PolicyLookup {
 
     private volatile KeyPolicy ofAll;
 
-    PolicyLookup(LimiterSettings settings, LimiterState state, @Nullable Resolver resolver) {
+    /** @param resolver gives the policy of a key; null if all keys have the limiter's */
+    PolicyLookup(
+            LimiterSettings settings,
+            LimiterState state,
+            @Nullable Function<? super String, ? extends Mono<? extends RateLimitPolicy>> resolver,
+            Duration cacheFor) {
         this.settings = settings;
         this.state = state;
         this.resolver = resolver;
-        this.keepNanos = resolver == null ? 0 : Saturated.nanos(Checks.waitTime("cacheFor", resolver.cacheFor));
+        this.keepNanos = Saturated.nanos(cacheFor);
         this.ofAll = KeyPolicy.of(settings.policy(), null);
         state.onPolicyChange(policy -> ofAll = KeyPolicy.of(policy, null));
     }
@@ -189,8 +191,8 @@ final class PolicyLookup {
     }
 
     private Mono<KeyPolicy> resolve(String key) {
-        Resolver asked = Objects.requireNonNull(resolver, "resolver");
-        return Mono.defer(() -> Objects.requireNonNull(asked.function.apply(key), "the policy resolver returned null"))
+        var asked = Objects.requireNonNull(resolver, "resolver");
+        return Mono.defer(() -> Objects.requireNonNull(asked.apply(key), "the policy resolver returned null"))
                 .<Optional<RateLimitPolicy>>map(this::override)
                 .timeout(TIMEOUT, settings.scheduler())
                 .defaultIfEmpty(Optional.empty())

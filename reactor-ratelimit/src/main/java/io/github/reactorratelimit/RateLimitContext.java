@@ -20,19 +20,8 @@ import reactor.util.context.ContextView;
  */
 public final class RateLimitContext {
 
-    private static final Object DEADLINE = new Object() {
-        @Override
-        public String toString() {
-            return "ratelimit.deadline";
-        }
-    };
-
-    private static final Object CALLER = new Object() {
-        @Override
-        public String toString() {
-            return "ratelimit.caller";
-        }
-    };
+    private static final String DEADLINE = "reactor-ratelimit.deadline";
+    private static final String CALLER = "reactor-ratelimit.caller";
 
     private RateLimitContext() {}
 

@@ -55,7 +55,9 @@ public sealed interface RateLimitPolicy
      * The time in which this many permits come back at the sustained rate, rounded up to a nanosecond. Empty
      * where they come back by a release. {@link Policies#all} is as slow as its slowest part.
      */
-    Optional<Duration> timeFor(long permits);
+    default Optional<Duration> timeFor(long permits) {
+        return Checks.timeFor(permits, capacity(), period());
+    }
 
     /** The policies that must all allow a request: this one alone, or the parts of {@link Policies#all}. */
     default List<RateLimitPolicy> parts() {

@@ -44,9 +44,7 @@ public final class RateLimiterBuilder {
 
     /** A name for errors and meters. Default: {@code "default"}. */
     public RateLimiterBuilder name(String name) {
-        if (Objects.requireNonNull(name, "name").isBlank()) {
-            throw new IllegalArgumentException("name must not be blank");
-        }
+        Checks.require(!Objects.requireNonNull(name, "name").isBlank(), "name must not be blank");
         this.name = name;
         return this;
     }
@@ -78,9 +76,7 @@ public final class RateLimiterBuilder {
      * also bounded by its queue capacity.
      */
     public RateLimiterBuilder maxWaiters(int maxWaiters) {
-        if (maxWaiters < 1) {
-            throw new IllegalArgumentException("maxWaiters must be positive, was " + maxWaiters);
-        }
+        Checks.require(maxWaiters >= 1, "maxWaiters must be positive, was " + maxWaiters);
         this.maxWaiters = maxWaiters;
         return this;
     }
@@ -159,31 +155,30 @@ public final class RateLimiterBuilder {
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
+        GuardedRecorder guarded = new GuardedRecorder(recorder, keyRecorder);
         LimiterSettings settings = new LimiterSettings(
-                name, policy, clock, callbacks, GuardedRecorder.of(recorder), maxWaiters, policyPerKey != null);
-        Shadow beside = shadow == null ? null : shadow(in, settings, shadow);
+                name, policy, clock, callbacks, guarded.forStore(), maxWaiters, policyPerKey != null);
+        DecisionListeners.Shadow beside = shadow == null ? null : shadow(in, settings, shadow);
         LimiterState state;
         try {
             state = in.open(settings);
         } catch (RuntimeException refused) {
             if (beside != null) {
-                beside.close().subscribe();
+                beside.state().close().subscribe();
             }
             throw refused;
         }
-        DecisionListeners listeners = new DecisionListeners(settings.recorder(), keyRecorder, beside);
-        PolicyLookup.Resolver resolver =
-                policyPerKey == null ? null : new PolicyLookup.Resolver(policyPerKey, keepPolicies);
-        PolicyLookup policies = new PolicyLookup(settings, state, resolver);
-        return new DefaultRateLimiter(settings, state, listeners, policies, maxDebt, scheduler == null);
+        PolicyLookup policies = new PolicyLookup(settings, state, policyPerKey, keepPolicies);
+        return new DefaultRateLimiter(
+                settings, state, new DecisionListeners(guarded, beside), policies, maxDebt, scheduler == null);
     }
 
-    private Shadow shadow(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {
+    private DecisionListeners.Shadow shadow(RateLimitStore in, LimiterSettings live, RateLimitPolicy policy) {
         if (recorder == RateLimitRecorder.NOOP) {
             throw new IllegalStateException("a shadow counts for a recorder: give the limiter one");
         }
         LimiterState state = in.open(new LimiterSettings(
                 name + ".shadow", policy, live.scheduler(), live.callbacks(), RateLimitRecorder.NOOP, maxWaiters));
-        return new Shadow(state, policy, live.recorder());
+        return new DecisionListeners.Shadow(policy, state);
     }
 }

@@ -17,7 +17,7 @@ final class Settling {
 
     private final LimiterState state;
     private final DecisionListeners listeners;
-    private final RateLimitRecorder recorder;
+    private final GuardedRecorder recorder;
     private final PolicyLookup policies;
     private final OptionalLong maxDebt;
     private final Map<Object, CompletableFuture<?>> pending = new ConcurrentHashMap<>();

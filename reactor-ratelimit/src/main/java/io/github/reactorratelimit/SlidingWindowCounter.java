@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import java.util.Optional;
 
 /**
  * An estimate of a sliding window in constant memory: the permits of the current window plus those
@@ -43,11 +42,6 @@ public record SlidingWindowCounter(long limit, Duration window) implements RateL
     @Override
     public Duration period() {
         return window;
-    }
-
-    @Override
-    public Optional<Duration> timeFor(long permits) {
-        return Checks.timeFor(permits, limit, window);
     }
 
     @Override

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import java.util.Optional;
 
 /**
  * At most {@code limit} permits in any window, exactly: the time of every permit is remembered until
@@ -48,11 +47,6 @@ public record SlidingWindowLog(long limit, Duration window) implements RateLimit
     @Override
     public Duration period() {
         return window;
-    }
-
-    @Override
-    public Optional<Duration> timeFor(long permits) {
-        return Checks.timeFor(permits, limit, window);
     }
 
     @Override

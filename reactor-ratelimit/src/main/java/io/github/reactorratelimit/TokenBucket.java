@@ -46,14 +46,12 @@ public record TokenBucket(long capacity, long refill, Duration period, Refill st
         Checks.period("period", period);
         Objects.requireNonNull(style, "style");
         Checks.fillTime("capacity", capacity, refill, period);
-        if (initialTokens < 0 || initialTokens > capacity) {
-            throw new IllegalArgumentException(
-                    "initialTokens must be between 0 and the capacity " + capacity + ", was " + initialTokens);
-        }
-        if (style == Refill.STEPWISE && initialTokens != capacity) {
-            throw new IllegalArgumentException(
-                    "initialTokens must be the capacity " + capacity + " with stepwise refill, was " + initialTokens);
-        }
+        Checks.require(
+                initialTokens >= 0 && initialTokens <= capacity,
+                "initialTokens must be between 0 and the capacity " + capacity + ", was " + initialTokens);
+        Checks.require(
+                style != Refill.STEPWISE || initialTokens == capacity,
+                "initialTokens must be the capacity " + capacity + " with stepwise refill, was " + initialTokens);
     }
 
     /** A full bucket with continuous refill. */

@@ -1,7 +1,6 @@
 package io.github.reactorratelimit;
 
 import java.time.Duration;
-import java.util.Optional;
 
 /**
  * A constant rate that a cold key reaches step by step, for a server whose caches, connections or compilers
@@ -62,11 +61,6 @@ public record WarmUp(long permits, Duration period, Duration warmUp) implements 
     @Override
     public WarmUp share(int n) {
         return new WarmUp(Checks.shareOf("permits", permits, n), period, warmUp);
-    }
-
-    @Override
-    public Optional<Duration> timeFor(long permits) {
-        return Checks.timeFor(permits, this.permits, period);
     }
 
     @Override

@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.operator.RateLimitOperators;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /** Requests that are decided in memory, on the subscriber's thread. */
 class ImmediateRequestTest {
@@ -29,6 +31,27 @@ class ImmediateRequestTest {
             @Override
             protected void hookOnSubscribe(Subscription subscription) {}
         };
+    }
+
+    @Test
+    void callThatWaitsForALeaseIsCountedOnce() {
+        List<Boolean> decided = new ArrayList<>();
+        RateLimiter one = RateLimiter.builder(ConcurrencyLimit.of(1))
+                .scheduler(Schedulers.immediate())
+                .recorder(new RateLimitRecorder() {
+                    @Override
+                    public void decided(boolean allowed, long permits) {
+                        decided.add(allowed);
+                    }
+                })
+                .build();
+        Lease held = one.acquireLease("k", 1, Duration.ZERO).block();
+        Mono.just(1)
+                .transform(RateLimitOperators.limitRate(one, spec -> spec.key("k")))
+                .subscribe();
+        assertThat(decided).containsExactly(true);
+        held.release().block();
+        assertThat(decided).containsExactly(true, true);
     }
 
     @Test

@@ -47,8 +47,7 @@ class PolicyLookupTest {
 
     private PolicyLookup lookup(Function<String, Mono<RateLimitPolicy>> resolver) {
         LimiterSettings settings = new LimiterSettings("test", OWN, time, time, RateLimitRecorder.NOOP, 10);
-        return new PolicyLookup(
-                settings, LocalStore.create().open(settings), new PolicyLookup.Resolver(resolver, KEEP));
+        return new PolicyLookup(settings, LocalStore.create().open(settings), resolver, KEEP);
     }
 
     private static Decision now(Mono<Decision> request) {
@@ -155,6 +154,15 @@ class PolicyLookupTest {
         StepVerifier.create(limiter(ConcurrencyLimit.of(2)).acquireLease("k", 1, PATIENCE))
                 .expectNextCount(1)
                 .verifyComplete();
+    }
+
+    @Test
+    void keyThatFollowsAConcurrencyLimitIsRefusedWithoutARelease() {
+        answer.set(Mono.empty());
+        RateLimiter limiter = limiter(ConcurrencyLimit.of(2));
+        for (int i = 0; i < 2; i++) {
+            StepVerifier.create(limiter.tryAcquire("k")).verifyError(IllegalStateException.class);
+        }
     }
 
     @Test

@@ -20,9 +20,6 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.Disposable;
-import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
-import reactor.core.publisher.Operators;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
@@ -94,13 +91,7 @@ public final class AdaptiveLimiter implements Disposable {
                 spec -> spec.key(KEY)
                         .maxWait(Objects.requireNonNull(maxWait, "maxWait"))
                         .perSubscription());
-        return source -> limited.apply(measured(source));
-    }
-
-    private <T> Publisher<T> measured(Publisher<T> source) {
-        boolean isMono = source instanceof Mono;
-        return Operators.<T, T>lift((scannable, actual) -> new MeasuredSubscriber<>(actual, observer, isMono))
-                .apply(isMono ? source : Flux.from(source));
+        return source -> limited.apply(MeasuredCall.measured(source, observer));
     }
 
     /** The bounds and the adaptation. */

@@ -23,13 +23,19 @@ sealed interface LimitUnit {
      * The share by which more calls were sent than came back: a queue grows. Calls that are in flight because
      * the limit grew do not count, nor does one by chance.
      */
-    double ahead(SampleWindow window, long inFlight, double grown);
+    default double ahead(SampleWindow window, long inFlight, double grown) {
+        return 0;
+    }
 
     /** Whether so many calls would be in flight without a queue. */
-    boolean isWithoutQueue(double limit, long inFlight, long baselineNanos);
+    default boolean isWithoutQueue(double limit, long inFlight, long baselineNanos) {
+        return false;
+    }
 
     /** Whether the limit must fall below the throughput for a queue to drain. */
-    boolean drains();
+    default boolean drains() {
+        return false;
+    }
 
     /** Permits per period. */
     record CallRate(long periodNanos) implements LimitUnit {
@@ -85,21 +91,6 @@ sealed interface LimitUnit {
         public double borneSlowly(
                 double limit, SampleWindow window, long latencyNanos, long bearableNanos, long nowNanos) {
             return limit * bearableNanos / Math.max(1, latencyNanos);
-        }
-
-        @Override
-        public double ahead(SampleWindow window, long inFlight, double grown) {
-            return 0;
-        }
-
-        @Override
-        public boolean isWithoutQueue(double limit, long inFlight, long baselineNanos) {
-            return false;
-        }
-
-        @Override
-        public boolean drains() {
-            return false;
         }
     }
 }

@@ -8,6 +8,7 @@ import java.util.function.Function;
 import reactor.core.Exceptions;
 import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
+import reactor.util.context.ContextView;
 
 /**
  * Finds the outcome of a call. A denial of our own limiters is ignored: the call never reached the
@@ -29,22 +30,22 @@ record OutcomeClassifier(
                 value -> CallOutcome.SUCCESS);
     }
 
-    CallOutcome ofFailure(Throwable failure, Context context) {
+    CallOutcome ofFailure(Throwable failure, ContextView context) {
         Throwable cause = Exceptions.unwrap(failure);
         return cause instanceof RateLimitException ? CallOutcome.IGNORED : read(ofFailures, cause, context);
     }
 
-    CallOutcome ofValue(Object value, Context context) {
+    CallOutcome ofValue(Object value, ContextView context) {
         return read(ofValues, value, context);
     }
 
     /** A classifier that throws does not fail the call. */
-    private static <V> CallOutcome read(Function<? super V, CallOutcome> outcomes, V of, Context context) {
+    private static <V> CallOutcome read(Function<? super V, CallOutcome> outcomes, V of, ContextView context) {
         try {
             return Objects.requireNonNull(outcomes.apply(of), "the outcome that was given");
         } catch (Throwable failure) {
             Exceptions.throwIfFatal(failure);
-            Operators.onErrorDropped(failure, context);
+            Operators.onErrorDropped(failure, Context.of(context));
             return CallOutcome.IGNORED;
         }
     }

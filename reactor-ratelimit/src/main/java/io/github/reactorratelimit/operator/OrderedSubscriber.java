@@ -35,11 +35,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         /** Terminal signal sent. */
         ENDED,
         /** Downstream cancelled. */
-        CANCELLED;
-
-        boolean holds() {
-            return this == HOLDING || this == HOLDING_LAST;
-        }
+        CANCELLED
     }
 
     @SuppressWarnings("rawtypes")
@@ -209,7 +205,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
     /** Called by the thread that left {@code left} for a last state. */
     private void discardHeld(State left) {
-        if (left.holds()) {
+        if (holds(left)) {
             T element = Objects.requireNonNull(held);
             held = null;
             Objects.requireNonNull(pending).cancel();
@@ -240,7 +236,7 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
 
     /** The held element, for the caller to emit or discard; null if another thread took it. */
     private @Nullable T takeHeld() {
-        for (State seen = state; seen.holds(); seen = state) {
+        for (State seen = state; holds(seen); seen = state) {
             State next = seen == State.HOLDING ? State.EMITTING : State.EMITTING_LAST;
             if (STATE.compareAndSet(this, seen, next)) {
                 T element = held;
@@ -293,9 +289,13 @@ final class OrderedSubscriber<T> extends ElementSubscriber<T> {
         }
     }
 
+    private static boolean holds(State state) {
+        return state == State.HOLDING || state == State.HOLDING_LAST;
+    }
+
     @Override
     int held() {
-        return state.holds() ? 1 : 0;
+        return holds(state) ? 1 : 0;
     }
 
     @Override
