@@ -83,9 +83,7 @@ final class Checks {
 
     static long shareOf(String name, long whole, int n) {
         require(n >= 1, "n must be positive, was " + n);
-        require(
-                whole >= n,
-                name + " " + whole + " cannot be shared by " + n + ": each would get less than one permit");
+        require(whole >= n, name + " " + whole + " cannot be shared by " + n + ": each would get less than one permit");
         return whole / n;
     }
 }

@@ -57,7 +57,8 @@ final class MeasuredCall {
 
     private CallOutcome outcome(Signal<?> signal) {
         if (signal.isOnError()) {
-            return observer.outcomes().ofFailure(Objects.requireNonNull(signal.getThrowable()), signal.getContextView());
+            return observer.outcomes()
+                    .ofFailure(Objects.requireNonNull(signal.getThrowable()), signal.getContextView());
         }
         return signal.isOnNext()
                 ? observer.outcomes().ofValue(Objects.requireNonNull(signal.get()), signal.getContextView())
