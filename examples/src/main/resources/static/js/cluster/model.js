@@ -2,8 +2,19 @@
 import { MARGIN, WINDOW } from '../charts.js';
 
 const SECOND = 1_000;
+const FRAME = 100;
 const COUNTS = ['arrived', 'allowed', 'denied', 'alone'];
 const NOTHING = { at: 0, limit: 0, redis: 'none', instances: [0, 1].map(() => ({ arrived: 0, allowed: 0, denied: 0, alone: 0 })) };
+
+/** Before the first frame nothing ran: the picture begins with that, and not empty. */
+const nothingUntil = (at, limit) =>
+  Array.from({ length: WINDOW / FRAME }, (_, i) => ({
+    ...NOTHING,
+    at: at - WINDOW + i * FRAME,
+    limit,
+    isAway: false,
+    rates: NOTHING.instances,
+  }));
 
 const perCount = (of) => Object.fromEntries(COUNTS.map((name) => [name, of(name)]));
 
@@ -20,12 +31,11 @@ export class Model {
   }
 
   take({ atMicros, limit, redis, instances }) {
-    this.frames++;
     const at = atMicros / 1000;
+    if (this.frames++ === 0) this.samples = nothingUntil(at, limit);
     const before = this.secondBefore(at);
-    const span = before === NOTHING ? Math.max(SECOND, at) : at - before.at;
     const rates = instances.map((instance, index) =>
-      perCount((name) => ((instance[name] - before.instances[index][name]) * SECOND) / span),
+      perCount((name) => ((instance[name] - before.instances[index][name]) * SECOND) / (at - before.at)),
     );
     const isAway = redis === 'down' || instances.some(({ isAlone }, index) => isAlone && rates[index].arrived > 0);
     this.last = { at, limit, redis, isAway, instances, rates };
@@ -33,10 +43,9 @@ export class Model {
     while (this.samples[0].at < at - WINDOW - MARGIN) this.samples.shift();
   }
 
-  /** The sample that is nearest to a second old: frames are not quite even. Before there is one of that age, nothing had happened. */
+  /** The sample that is nearest to a second old: frames are not quite even. The oldest if none is of that age, because frames failed to come. */
   secondBefore(at) {
-    const older = this.samples.findLastIndex((sample) => sample.at <= at - SECOND);
-    if (older < 0) return NOTHING;
+    const older = Math.max(0, this.samples.findLastIndex((sample) => sample.at <= at - SECOND));
     const [far, near] = [this.samples[older], this.samples[older + 1]];
     return near && near.at - (at - SECOND) < at - SECOND - far.at ? near : far;
   }
