@@ -71,7 +71,8 @@ class MvcApplicationTest {
                             Arrays.stream(tests.split(File.pathSeparator))
                                     .filter(entry -> !entry.isEmpty())
                                     .map(Path::of)
-                                    .filter(path -> !path.getFileName().toString().matches(WEBFLUX)),
+                                    .filter(path ->
+                                            !path.getFileName().toString().matches(WEBFLUX)),
                             servlets)
                     .map(MvcApplicationTest::url)
                     .toArray(URL[]::new);
