@@ -51,7 +51,7 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
     private boolean mayPass(String tenant) {
-        return hasFastPath && calls.queue().isEmpty() && !calls.isClosed() && calls.hasWeight(tenant);
+        return hasFastPath && calls.isEmpty() && !calls.isClosed() && calls.hasWeight(tenant);
     }
 
     @Override
@@ -135,7 +135,7 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
 
     @Override
     public Mono<Void> close() {
-        return calls.queue().runtime().close();
+        return calls.close();
     }
 
     @Override

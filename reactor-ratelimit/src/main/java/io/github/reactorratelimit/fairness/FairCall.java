@@ -1,17 +1,19 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.queue.KeyQueue;
-import io.github.reactorratelimit.queue.QueueRuntime;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.queue.QueuedRequest;
 import io.github.reactorratelimit.queue.Waiter;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
-import reactor.core.CoreSubscriber;
+import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
 
-/** One call that waits for permits, and its subscriber. */
-final class FairCall extends Waiter<Object> {
+/** One call that waits for permits. */
+final class FairCall implements QueuedRequest {
 
-    private final KeyQueue<FairCall, ?> queue;
+    private final String key;
+    private final Scheduler clock;
     private final BiConsumer<RequestedPermits, Object> giveBack;
-    private final long until;
 
     final String tenant;
 
@@ -21,53 +23,48 @@ final class FairCall extends Waiter<Object> {
     final RequestedPermits requested;
     final long weight;
 
-    /** The order of arrival in its class; the class's. */
+    /** The fields below belong to the drain loop of the queue. The order of arrival in its class. */
     long order;
 
-    /** Written before it is answered: whether by a grant, not by a denial. */
-    private boolean granted;
+    @Nullable
+    Waiter<FairCall> waiter;
 
     /** @param giveBack takes a grant that the subscriber did not receive */
     FairCall(
-            KeyQueue<FairCall, ?> queue,
-            QueueRuntime runtime,
-            CoreSubscriber<? super Object> actual,
-            Request request,
-            BiConsumer<RequestedPermits, Object> giveBack) {
-        super(runtime, actual, request.permits().permits(), Long.MAX_VALUE);
-        this.queue = queue;
+            String key,
+            Scheduler clock,
+            BiConsumer<RequestedPermits, Object> giveBack,
+            String tenant,
+            int rank,
+            RequestedPermits requested,
+            long weight) {
+        this.key = key;
+        this.clock = clock;
         this.giveBack = giveBack;
-        this.until = request.notAfter();
-        this.tenant = request.tenant();
-        this.rank = request.rank();
-        this.requested = request.permits();
-        this.weight = request.weight();
-    }
-
-    /** What one subscriber requests. */
-    record Request(String tenant, int rank, RequestedPermits permits, long weight, long notAfter) {}
-
-    @Override
-    protected void join() {
-        arriveAt(queue.now(), until);
-        joining();
-        queue.join(this);
+        this.tenant = tenant;
+        this.rank = rank;
+        this.requested = requested;
+        this.weight = weight;
     }
 
     @Override
-    protected void leave() {
-        queue.leave(this);
-    }
-
-    /** Of the queue's drain loop. */
-    boolean grant(Object permits) {
-        granted = true;
-        return claim(permits);
+    public String key() {
+        return key;
     }
 
     @Override
-    protected void refund(Object undelivered) {
-        if (granted) {
+    public long now() {
+        return clock.now(TimeUnit.NANOSECONDS);
+    }
+
+    long permits() {
+        return requested.permits();
+    }
+
+    @Override
+    public void giveBack(Object undelivered) {
+        boolean isDenial = undelivered instanceof Decision decision && !decision.allowed();
+        if (!isDenial) {
             giveBack.accept(requested, undelivered);
         }
     }

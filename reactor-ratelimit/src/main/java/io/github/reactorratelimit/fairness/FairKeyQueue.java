@@ -8,11 +8,7 @@ import io.github.reactorratelimit.queue.KeyQueue;
 import io.github.reactorratelimit.queue.QueueRuntime;
 import io.github.reactorratelimit.queue.Waiter;
 import java.time.Duration;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
-import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Scheduler;
+import java.util.function.BiConsumer;
 
 /**
  * The queue in front of one key of a limiter. Calls wait here; in the limiter's own queue wait this queue's {@link LimiterRequests},
@@ -40,7 +36,7 @@ import reactor.core.scheduler.Scheduler;
  * handling: then the grant goes to the first call that requests as much, which was next when the grant was made. Virtual
  * time and the classes' accounts are kept for the call that was really served.
  */
-final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements LimiterRequest.Listener {
+final class FairKeyQueue extends KeyQueue<FairCall> implements LimiterRequest.Listener {
 
     /** When to request again if a denial did not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
@@ -51,43 +47,33 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Limite
     private static final long NEVER = Long.MAX_VALUE;
 
     private final RateLimiter limiter;
-    private final Scheduler scheduler;
     private final QueueRuntime runtime;
-    private final Queue<Answer> answers = new ConcurrentLinkedQueue<>();
+    private final BiConsumer<RequestedPermits, Object> giveBack;
 
-    /** The drain loop's, as are the fields below. */
+    /** The drain loop's, as are the fields below. Which call is next. */
+    private final FairQueue order;
+
     private final LimiterRequests requests;
-
     private final StoreAvailability availability;
 
     /** When to request again after a denial. */
     private long retryAt = NEVER;
 
-    private record Answer(LimiterRequest request, Object content) {}
-
+    /** @param giveBack takes a grant that found no call */
     FairKeyQueue(
+            QueueRuntime runtime,
+            FairCall first,
             RateLimiter limiter,
-            String key,
-            FairQueue queue,
+            FairQueue order,
             Duration ahead,
-            Scheduler scheduler,
-            QueueRuntime runtime) {
-        super(runtime, queue);
+            BiConsumer<RequestedPermits, Object> giveBack) {
+        super(runtime, first);
         this.limiter = limiter;
-        this.scheduler = scheduler;
         this.runtime = runtime;
-        this.requests = new LimiterRequests(limiter, key, ahead, now(), this);
-        this.availability = new StoreAvailability(limiter, key);
-        runtime.onClose(this::signal);
-    }
-
-    QueueRuntime runtime() {
-        return runtime;
-    }
-
-    @Override
-    public long now() {
-        return scheduler.now(TimeUnit.NANOSECONDS);
+        this.order = order;
+        this.giveBack = giveBack;
+        this.requests = new LimiterRequests(limiter, first.key(), ahead, first.now(), this);
+        this.availability = new StoreAvailability(limiter, first.key());
     }
 
     /** It stays as long as its share. */
@@ -96,53 +82,39 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Limite
         return true;
     }
 
-    boolean isEmpty() {
-        return length() == 0;
-    }
-
-    int size(int rank) {
-        return waiters.size(rank);
-    }
-
     @Override
     public void answered(LimiterRequest request, Object answer) {
-        answers.offer(new Answer(request, answer));
-        signal();
-    }
-
-    /** A call that waits until it is granted, denied or cancelled. */
-    Mono<Object> await(FairCall.Request request) {
-        return Waiter.mono(actual -> new FairCall(this, runtime, actual, request, this::giveBack));
-    }
-
-    /** For a grant that found no call. A store that cannot be reached counts what is lost. */
-    private void giveBack(RequestedPermits permits, Object granted) {
-        runtime.joined();
-        permits.giveBack(limiter, granted).subscribe(done -> {}, failed -> runtime.departed(), runtime::departed);
+        post(now -> take(request, answer, now));
     }
 
     @Override
-    protected void admit(FairCall call, long now) {
-        if (waiters.size() == 1) {
+    protected void admit(Waiter<FairCall> newcomer, long now) {
+        FairCall call = newcomer.request();
+        call.waiter = newcomer;
+        order.add(call);
+        if (size() == 1) {
             availability.observe(null, now);
         }
-        if (waiters.isOverfullBy(call)) {
-            deny(call, now, NEVER);
+        if (order.isOverfullBy(call)) {
+            deny(newcomer, now, NEVER);
         } else {
-            watch(call);
+            watch(newcomer);
         }
     }
 
     @Override
-    protected void deny(FairCall call, long now, long grantedAt) {
-        answer(call, call.requested.deny(limiter, availability.degradation()), WaitOutcome.DENIED);
+    protected void left(Waiter<FairCall> waiter, boolean granted) {
+        order.remove(waiter.request(), granted);
+    }
+
+    @Override
+    protected void deny(Waiter<FairCall> waiter, long now, long grantedAt) {
+        RequestedPermits requested = waiter.request().requested;
+        answer(waiter, requested.deny(limiter, availability.degradation()), WaitOutcome.DENIED);
     }
 
     @Override
     protected long serve(long now) {
-        for (Answer answer = answers.poll(); answer != null; answer = answers.poll()) {
-            take(answer, now);
-        }
         expire(now);
         request(now);
         if (impatient() == null) {
@@ -152,36 +124,41 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Limite
         return Math.min(retryAt, now + StoreAvailability.SILENCE_NANOS);
     }
 
-    private void take(Answer answer, long now) {
-        requests.ended(answer.request);
-        RequestedPermits permits = answer.request.permits;
-        Decision decision = RequestedPermits.decisionIn(answer.content);
+    private void take(LimiterRequest request, Object answer, long now) {
+        requests.ended(request);
+        RequestedPermits permits = request.permits;
+        Decision decision = RequestedPermits.decisionIn(answer);
         availability.observe(decision, now);
         if (decision != null && !decision.allowed()) {
             denied(permits, decision, now);
-        } else if (answer.content instanceof RateLimiterClosedException gone) {
+        } else if (answer instanceof RateLimiterClosedException gone) {
             failAll(gone);
             runtime.dispatchIfDisposed();
-        } else if (answer.content instanceof Throwable failure) {
-            answerNextOf(permits, failure);
+        } else if (answer instanceof Throwable failure) {
+            answerNextOf(permits, failure, WaitOutcome.DENIED);
         } else {
             requests.granted(now);
-            grant(permits, answer.content);
+            if (!answerNextOf(permits, answer, WaitOutcome.GRANTED)) {
+                giveBack.accept(permits, answer);
+            }
         }
     }
 
-    private void answerNextOf(RequestedPermits permits, Object answer) {
-        FairCall call = waiters.nextOf(permits);
-        if (call != null) {
-            answer(call, answer, WaitOutcome.DENIED);
+    /** Answers the next call that requests this; false if all of them have cancelled. */
+    private boolean answerNextOf(RequestedPermits permits, Object answer, WaitOutcome outcome) {
+        for (FairCall call = order.nextOf(permits); call != null; call = order.nextOf(permits)) {
+            if (call.waiter != null && answer(call.waiter, answer, outcome)) {
+                return true;
+            }
         }
+        return false;
     }
 
     /** A request without a maximum wait is denied only because the limiter's own queue is full, or its store is unavailable. */
     private void denied(RequestedPermits permits, Decision denied, long now) {
         if (denied.degraded() && denied.resetAfter().isEmpty()) {
             // By its failure mode the limiter does not wait for its store: what is left, and when, is not known.
-            answerNextOf(permits, permits.denial(limiter, denied));
+            answerNextOf(permits, permits.denial(limiter, denied), WaitOutcome.DENIED);
         } else if (requests.isEmpty()) {
             long retry = denied.retryAfter().map(Duration::toNanos).orElse(BLIND_RETRY_NANOS);
             retryAt = now + Math.max(MIN_RETRY_NANOS, Math.min(retry, MAX_RETRY_NANOS));
@@ -190,29 +167,15 @@ final class FairKeyQueue extends KeyQueue<FairCall, FairQueue> implements Limite
         }
     }
 
-    private void grant(RequestedPermits permits, Object granted) {
-        for (FairCall call = waiters.nextOf(permits); call != null; call = waiters.nextOf(permits)) {
-            boolean claimed = call.grant(granted);
-            if (claimed) {
-                waiters.serve(call);
-            }
-            remove(call, claimed);
-            if (claimed) {
-                return;
-            }
-        }
-        giveBack(permits, granted);
-    }
-
     private void request(long now) {
-        FairCall next = waiters.first();
+        FairCall next = order.first();
         if (retryAt <= now || next == null) {
             retryAt = NEVER;
         }
         if (next == null) {
             requests.withdrawDownTo(0);
         } else if (retryAt == NEVER) {
-            requests.adjust(next.requested, waiters.size(), waiters.isUniform());
+            requests.adjust(next.requested, size(), order.isUniform());
         }
     }
 }

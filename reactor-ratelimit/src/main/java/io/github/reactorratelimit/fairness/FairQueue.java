@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.queue.WaiterSet;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Owned by the queue's drain loop, but for {@link #size(int)}.
  */
-final class FairQueue implements WaiterSet<FairCall> {
+final class FairQueue {
 
     private final FairClass[] classes;
 
@@ -24,9 +23,6 @@ final class FairQueue implements WaiterSet<FairCall> {
     private final int maxPerTenant;
 
     private final Map<RequestedPermits, Integer> calls = new HashMap<>();
-
-    /** The call that is removed next because it was served. */
-    private @Nullable FairCall served;
 
     /** @param every a lower class gets at least one permit in so many while it waits */
     FairQueue(int classes, long every, int maxPerClass, int maxPerTenant) {
@@ -45,15 +41,6 @@ final class FairQueue implements WaiterSet<FairCall> {
         return classes[rank].size();
     }
 
-    @Override
-    public int size() {
-        int sum = 0;
-        for (FairClass each : classes) {
-            sum += each.size();
-        }
-        return sum;
-    }
-
     /** Whether the call is one too many. */
     boolean isOverfullBy(FairCall call) {
         FairClass own = classes[call.rank];
@@ -65,33 +52,31 @@ final class FairQueue implements WaiterSet<FairCall> {
         return calls.size() == 1;
     }
 
-    @Override
-    public void add(FairCall call) {
+    void add(FairCall call) {
         classes[call.rank].add(call);
         calls.merge(call.requested, 1, Integer::sum);
     }
 
-    /** The call left without being served. What its class was passed over for counts for the next one, up to its permits. */
-    @Override
-    public void remove(FairCall call) {
-        if (served == call) {
-            served = null;
+    /** The call left. One that was served, the first of its tenant, had its turn. */
+    void remove(FairCall call, boolean served) {
+        if (served) {
             removeServed(call);
         } else {
             removeUnserved(call);
         }
+        calls.computeIfPresent(call.requested, (permits, count) -> count == 1 ? null : count - 1);
+        for (int rank = 0; rank < classes.length; rank++) {
+            if (classes[rank].size() == 0) {
+                passedOver[rank] = 0;
+            }
+        }
     }
 
-    /** The call, the first of its tenant, has what it requested: its removal counts as its turn. */
-    void serve(FairCall call) {
-        served = call;
-    }
-
+    /** What its class was passed over for counts for the next one, up to its permits. */
     private void removeUnserved(FairCall call) {
         FairClass own = classes[call.rank];
         boolean wasNext = own.first() == call;
         own.remove(call);
-        unlinked(call);
         FairCall next = own.first();
         if (wasNext && next != null) {
             passedOver[call.rank] = Math.min(passedOver[call.rank], (every - 1) * next.permits());
@@ -105,21 +90,11 @@ final class FairQueue implements WaiterSet<FairCall> {
             passedOver[other] += other == call.rank ? 0 : permits;
         }
         classes[call.rank].served(call);
-        unlinked(call);
-    }
-
-    private void unlinked(FairCall call) {
-        calls.computeIfPresent(call.requested, (permits, count) -> count == 1 ? null : count - 1);
-        for (int rank = 0; rank < classes.length; rank++) {
-            if (classes[rank].size() == 0) {
-                passedOver[rank] = 0;
-            }
-        }
     }
 
     /** The call that is next. */
-    @Override
-    public @Nullable FairCall first() {
+    @Nullable
+    FairCall first() {
         FairCall top = null;
         for (int rank = 0; rank < classes.length; rank++) {
             FairCall first = classes[rank].first();

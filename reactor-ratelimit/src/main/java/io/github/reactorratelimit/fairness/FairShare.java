@@ -45,10 +45,12 @@ import reactor.util.context.ContextView;
 public final class FairShare implements Disposable {
 
     private final List<String> classes;
+    private final FairQueue order;
     private final FairCalls calls;
 
-    FairShare(List<String> classes, FairCalls calls) {
+    FairShare(List<String> classes, FairQueue order, FairCalls calls) {
         this.classes = classes;
+        this.order = order;
         this.calls = calls;
     }
 
@@ -99,14 +101,14 @@ public final class FairShare implements Disposable {
 
     /** Calls of one class that wait now; for a gauge. */
     public int queued(String callClass) {
-        return calls.queue().size(rankOf(callClass));
+        return order.size(rankOf(callClass));
     }
 
     /** Calls that wait now. */
     public int queued() {
         int sum = 0;
         for (int rank = 0; rank < classes.size(); rank++) {
-            sum += calls.queue().size(rank);
+            sum += order.size(rank);
         }
         return sum;
     }
@@ -121,7 +123,7 @@ public final class FairShare implements Disposable {
      * behind it.
      */
     public Mono<Void> close() {
-        return calls.queue().runtime().close();
+        return calls.close();
     }
 
     @Override

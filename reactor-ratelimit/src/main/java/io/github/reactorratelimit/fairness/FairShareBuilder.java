@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.queue.QueueRuntime;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -158,15 +158,16 @@ public final class FairShareBuilder {
         }
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
-        FairQueue queue = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
-        QueueRuntime runtime = new QueueRuntime(limiter.name(), clock, callbacks, RateLimitRecorder.NOOP);
-        FairKeyQueue calls = new FairKeyQueue(limiter, key, queue, ahead, clock, runtime);
+        FairQueue order = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
+        // Its waiters are calls, not requests to the limiter: the limiter's recorder does not count them.
+        LimiterSettings settings = new LimiterSettings(
+                limiter.name(), limiter.policy(), clock, callbacks, RateLimitRecorder.NOOP, Integer.MAX_VALUE);
         Map<String, Long> given = Map.copyOf(weights);
         ToLongFunction<String> others = otherWeights;
         ToLongFunction<String> weightOf = tenant -> {
             Long weight = given.get(tenant);
             return weight == null ? others.applyAsLong(tenant) : weight;
         };
-        return new FairShare(classes, new FairCalls(limiter, key, weightOf, calls));
+        return new FairShare(classes, order, new FairCalls(limiter, key, settings, weightOf, order, ahead));
     }
 }

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.fairness;
 
-import io.github.reactorratelimit.queue.WaiterList;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +17,7 @@ final class TenantQueue {
 
     final String tenant;
 
-    private final WaiterList<FairCall> calls = new WaiterList<>();
+    private final Set<FairCall> calls = new LinkedHashSet<>();
 
     /** When the first call begins, in virtual time. */
     private long start;
@@ -38,7 +39,7 @@ final class TenantQueue {
 
     @Nullable
     FairCall first() {
-        return calls.first();
+        return calls.isEmpty() ? null : calls.iterator().next();
     }
 
     int size() {
@@ -51,13 +52,13 @@ final class TenantQueue {
 
     /** When the first call came: of two that end at the same time the older goes first. */
     long sequence() {
-        FairCall first = calls.first();
+        FairCall first = first();
         return first == null ? Long.MAX_VALUE : first.order;
     }
 
     void add(FairCall call) {
         calls.add(call);
-        if (calls.first() == call) {
+        if (first() == call) {
             plan(call);
         }
     }
@@ -71,7 +72,7 @@ final class TenantQueue {
 
     /** The first call was served; those behind begin where it ended. */
     void served() {
-        FairCall head = calls.first();
+        FairCall head = first();
         if (head != null) {
             start = finish;
             over = overAtFinish;
@@ -86,9 +87,9 @@ final class TenantQueue {
      * come to be further apart than one call each.
      */
     void remove(FairCall call) {
-        boolean wasFirst = calls.first() == call;
+        boolean wasFirst = first() == call;
         calls.remove(call);
-        FairCall next = calls.first();
+        FairCall next = first();
         if (wasFirst && next != null) {
             plan(next);
         }

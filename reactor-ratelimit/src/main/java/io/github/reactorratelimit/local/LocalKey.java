@@ -29,9 +29,9 @@ final class LocalKey implements ImmediateKey {
         /** Whether the key is paused or has waiters. */
         boolean mustWait(String key, long now);
 
-        Decision debit(String key, LocalKey queued, long now, long permits);
+        Decision debit(LocalKey queued, long now, long permits);
 
-        long grantedAt(String key, LocalKey queued, long now, long permits);
+        long grantedAt(LocalKey queued, long now, long permits);
 
         /** Gives a debit back. False if its policy was replaced: the spend has been carried over. */
         boolean giveBack(Debit debit);
@@ -48,6 +48,11 @@ final class LocalKey implements ImmediateKey {
         this.state = state;
         this.key = key;
         this.override = override;
+    }
+
+    @Override
+    public String key() {
+        return key;
     }
 
     @Override
@@ -72,7 +77,7 @@ final class LocalKey implements ImmediateKey {
 
     Decision evaluate(long permits) {
         long now = now();
-        return state.mustWait(key, now) ? denyBehindWaiters(now, permits) : state.debit(key, this, now, permits);
+        return state.mustWait(key, now) ? denyBehindWaiters(now, permits) : state.debit(this, now, permits);
     }
 
     Decision peek(long permits) {
@@ -115,7 +120,7 @@ final class LocalKey implements ImmediateKey {
     }
 
     Decision denyBehindWaiters(long now, long permits) {
-        return deny(now, permits, state.grantedAt(key, this, now, permits));
+        return deny(now, permits, state.grantedAt(this, now, permits));
     }
 
     @Override

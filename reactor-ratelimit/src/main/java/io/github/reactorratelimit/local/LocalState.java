@@ -77,7 +77,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         }
         if (queues.mayBeMadeUp(key, now)) {
             // The debit follows a change of the policy by itself.
-            Decision late = queues.debitWhenDue(key, new LocalKey(this, key, override), now, permits);
+            Decision late = queues.debitWhenDue(new LocalKey(this, key, override), now, permits);
             if (late != null) {
                 return mode == RequestMode.DEBIT ? late : seen.spent;
             }
@@ -149,14 +149,14 @@ final class LocalState implements LimiterState, LocalKey.Keys {
 
     /** See {@link LocalQueues#debit}. */
     @Override
-    public Decision debit(String key, LocalKey queued, long now, long permits) {
-        return queues.debit(key, queued, now, permits);
+    public Decision debit(LocalKey queued, long now, long permits) {
+        return queues.debit(queued, now, permits);
     }
 
     /** See {@link LocalQueues#grantedAt}. */
     @Override
-    public long grantedAt(String key, LocalKey queued, long now, long permits) {
-        return queues.grantedAt(key, queued, now, permits);
+    public long grantedAt(LocalKey queued, long now, long permits) {
+        return queues.grantedAt(queued, now, permits);
     }
 
     @Override
@@ -168,7 +168,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.defer(() -> permits > version(override).capacity
                 ? neverAllowed(override, permits)
-                : queues.await(key, new LocalKey(this, key, override), permits, maxWaitNanos));
+                : queues.await(new LocalKey(this, key, override), permits, maxWaitNanos));
     }
 
     /** The policy changed since the caller checked. */
@@ -211,7 +211,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
                 seen.table.reset(key, clock::now);
             } while (!isInEffect(seen, override));
             pauses.end(key);
-            queues.reset(key, new LocalKey(this, key, override));
+            queues.reset(new LocalKey(this, key, override));
         });
     }
 
@@ -251,7 +251,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     }
 
     private void replan(String key, @Nullable RateLimitPolicy override) {
-        queues.replan(key, new LocalKey(this, key, override));
+        queues.replan(new LocalKey(this, key, override));
     }
 
     @Override

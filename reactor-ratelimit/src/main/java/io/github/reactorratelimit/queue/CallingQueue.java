@@ -1,18 +1,14 @@
 package io.github.reactorratelimit.queue;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
-import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
  * A queue that calls a store which answers later, one call at a time, as long as it has waiters.
  *
- * @param <W> its waiters
+ * @param <R> what its waiters request
  */
-public abstract class CallingQueue<W extends Waiter<?>> extends KeyQueue<W, WaiterList<W>> {
-
-    /** The answer to the call in flight. Written by the store, taken by the drain loop. */
-    private volatile @Nullable Object answer;
+public abstract class CallingQueue<R extends QueuedRequest> extends KeyQueue<R> {
 
     /** The drain loop's, as is the field below. */
     private boolean inFlight;
@@ -20,8 +16,8 @@ public abstract class CallingQueue<W extends Waiter<?>> extends KeyQueue<W, Wait
     /** The next call is not made before this time. */
     protected long notBefore = Long.MIN_VALUE;
 
-    protected CallingQueue(QueueRuntime runtime) {
-        super(runtime, new WaiterList<>());
+    protected CallingQueue(QueueRuntime runtime, R key) {
+        super(runtime, key);
     }
 
     /** Calls the store for the waiters that are here. */
@@ -30,12 +26,7 @@ public abstract class CallingQueue<W extends Waiter<?>> extends KeyQueue<W, Wait
     /** Handles the answer of a call, or its error. */
     protected abstract void take(Object received, long now);
 
-    /** Whether a call is in flight. */
-    protected final boolean isInFlight() {
-        return inFlight;
-    }
-
-    /** What a call in flight brings must find a waiter, or be refunded. */
+    /** Whether a call is in flight. What it brings must find a waiter, or be given back. */
     @Override
     protected final boolean isBusy() {
         return inFlight;
@@ -43,14 +34,8 @@ public abstract class CallingQueue<W extends Waiter<?>> extends KeyQueue<W, Wait
 
     @Override
     protected long serve(long now) {
-        Object received = answer;
-        if (received != null) {
-            answer = null;
-            inFlight = false;
-            take(received, now);
-        }
         expire(now);
-        if (inFlight || waiters.size() == 0) {
+        if (inFlight || size() == 0) {
             return Algorithm.UNKNOWN;
         }
         if (notBefore > now) {
@@ -64,7 +49,9 @@ public abstract class CallingQueue<W extends Waiter<?>> extends KeyQueue<W, Wait
     }
 
     private void answered(Object received) {
-        answer = received;
-        signal();
+        post(now -> {
+            inFlight = false;
+            take(received, now);
+        });
     }
 }

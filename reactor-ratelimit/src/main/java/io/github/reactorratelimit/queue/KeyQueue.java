@@ -10,53 +10,94 @@ import java.util.Queue;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue of one key. Everything that happens to it (a waiter joins or cancels, permits come back, the timer fires, the
- * limiter closes) is left in its mailbox; its drain loop looks at all of it. Subclasses say where the next grant comes
- * from. The drain loop never runs the code of subscribers: answers are delivered on other threads.
+ * The queue of one key: its waiters in order of arrival, each of which can be removed in constant time. Everything that happens to
+ * it (a waiter joins or cancels, permits come back, the timer fires, the limiter closes) goes through its mailbox to its drain
+ * loop. Subclasses say where the next grant comes from. The drain loop never runs the code of subscribers: answers are
+ * delivered on other threads.
  *
  * <p>An empty queue retires: it accepts no waiter any more, and the next one makes another queue.
  *
- * @param <W> its waiters
- * @param <S> their order
+ * @param <R> what its waiters request
  */
-public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> extends QueueTimer.Sleeper {
+public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
+
+    /** The queues of a limiter. */
+    interface Owner {
+
+        /** Another {@link #wakeAt}. */
+        void rescheduled(KeyQueue<?> queue);
+
+        /** It accepts no waiter any more. */
+        void retired(KeyQueue<?> queue);
+    }
 
     private final QueueRuntime runtime;
-    private final Queue<W> arrivals = new ConcurrentLinkedQueue<>();
-    private final Queue<W> leavers = new ConcurrentLinkedQueue<>();
-    private final Queue<Runnable> afterwards = new ConcurrentLinkedQueue<>();
+
+    /** Waiters that join, and later those that cancel; and events. */
+    private final Queue<Object> mailbox = new ConcurrentLinkedQueue<>();
+
     private final AtomicInteger length = new AtomicInteger();
-    private volatile @Nullable Throwable failure;
-    private Runnable whenRetired = () -> {};
+
+    /** Written before the first waiter joins. */
+    private @Nullable Owner owner;
+
+    /** When the owner signals it. Written by the drain loop, and by the owner before it signals. */
+    volatile long wakeAt = Algorithm.UNKNOWN;
+
+    /** The owner's: under which time it holds this queue, and what tells it from others with the same time. */
+    long heldAt = Algorithm.UNKNOWN;
+
+    long number;
+
+    /** The key as the next grant comes from it; that of the first waiter until a subclass replaces it in the drain loop. */
+    protected volatile R key;
 
     /** The fields below belong to the drain loop. */
-    protected final S waiters;
+    private @Nullable Waiter<R> first;
+
+    private @Nullable Waiter<R> last;
+    private int size;
+    private long permits;
+    private long mostPermits;
 
     /** Waiters with a deadline that nothing else watches, by that deadline. */
-    private @Nullable TreeSet<W> deadlines;
+    private @Nullable TreeSet<Waiter<R>> deadlines;
 
+    private List<Runnable> following = List.of();
     private long sequence;
 
     /** The time of this round of the drain loop. */
     private long drainedAt;
 
-    protected KeyQueue(QueueRuntime runtime, S waiters) {
-        super(runtime.timer());
+    protected KeyQueue(QueueRuntime runtime, R key) {
         this.runtime = runtime;
-        this.waiters = waiters;
+        this.key = key;
     }
 
-    /** Before the first waiter joins. */
-    final void whenRetired(Runnable action) {
-        whenRetired = action;
+    final void belongsTo(Owner queues, long id) {
+        owner = queues;
+        number = id;
     }
 
-    @Override
-    protected final void retired() {
-        whenRetired.run();
+    /** Accepts a newcomer, which is in the queue already, or denies it. */
+    protected abstract void admit(Waiter<R> newcomer, long now);
+
+    /** A waiter is in the queue no longer. */
+    protected void left(Waiter<R> waiter, boolean granted) {}
+
+    /** Answers the waiters that can be answered; the time at which to look again, {@link Algorithm#UNKNOWN} if there is none. */
+    protected abstract long serve(long now);
+
+    /** Denies a waiter whose grant would come at {@code grantedAt}, {@link Algorithm#UNKNOWN} if that is not known. */
+    protected abstract void deny(Waiter<R> waiter, long now, long grantedAt);
+
+    /** Whether the queue must not retire although it is empty. */
+    protected boolean isBusy() {
+        return false;
     }
 
     /** The waiters in this queue, those in the mailbox included. */
@@ -64,132 +105,179 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
         return length.get();
     }
 
-    /** The time, in nanoseconds of any origin. */
-    @Override
-    public abstract long now();
-
-    /** Before the mailbox is read. */
-    protected void prepare(long now) {}
-
-    /** Accepts a newcomer, which is one of {@link #waiters} already, or denies it. */
-    protected abstract void admit(W newcomer, long now);
-
-    /** A waiter is none of {@link #waiters} any more. */
-    protected void unlinked(W waiter) {}
-
-    /** Answers the waiters that can be answered; the time at which to look again, {@link Algorithm#UNKNOWN} if there is none. */
-    protected abstract long serve(long now);
-
-    /** Denies a waiter whose grant would come at {@code grantedAt}, {@link Algorithm#UNKNOWN} if that is not known. */
-    protected abstract void deny(W waiter, long now, long grantedAt);
-
-    /** Whether the queue must not retire although it is empty. */
-    protected boolean isBusy() {
-        return false;
-    }
-
     /** False if the queue has retired without this waiter. */
-    public final boolean join(W waiter) {
+    final boolean join(Waiter<R> waiter) {
         length.incrementAndGet();
-        arrivals.offer(waiter);
-        return signal() || !arrivals.remove(waiter);
+        mailbox.offer(waiter);
+        return signal() || !mailbox.remove(waiter);
     }
 
-    /** The waiter cancelled. */
-    public final void leave(W waiter) {
-        leavers.offer(waiter);
+    /** The waiter, which joined, cancelled. */
+    final void leave(Waiter<R> waiter) {
+        mailbox.offer(waiter);
         signal();
     }
 
-    /** Fails the waiters that are here. */
-    @Override
-    final void fail(Throwable cause) {
-        failure = cause;
+    /** Runs an event in the drain loop, with its time, before waiters are served; never if the queue has retired. */
+    protected final void post(LongConsumer event) {
+        mailbox.offer(event);
         signal();
     }
 
     /** Runs the task after everything that is in the mailbox now was handled. */
     final void afterwards(Runnable task) {
-        afterwards.offer(task);
-        if (!signal() && afterwards.remove(task)) {
+        LongConsumer event = now -> follow(task);
+        mailbox.offer(event);
+        if (!signal() && mailbox.remove(event)) {
             task.run();
         }
     }
 
+    private void follow(Runnable task) {
+        if (following.isEmpty()) {
+            following = new ArrayList<>();
+        }
+        following.add(task);
+    }
+
     @Override
     protected final boolean isDone() {
-        return waiters.size() == 0 && arrivals.isEmpty() && afterwards.isEmpty() && !isBusy();
+        return size == 0 && mailbox.isEmpty() && !isBusy();
+    }
+
+    @Override
+    protected final void retired() {
+        if (owner != null) {
+            owner.retired(this);
+        }
     }
 
     @Override
     protected final void drain() {
-        List<Runnable> following = following();
-        long wakeAt = Algorithm.UNKNOWN;
+        long next = Algorithm.UNKNOWN;
         try {
-            drainedAt = now();
-            wakeAt = drain(drainedAt);
+            drainedAt = key.now();
+            for (Object mail = mailbox.poll(); mail != null; mail = mailbox.poll()) {
+                handle(mail, drainedAt);
+            }
+            if (runtime.isClosed()) {
+                failAll(runtime.closedException());
+            }
+            next = serve(drainedAt);
+            Waiter<R> impatient = impatient();
+            next = impatient == null ? next : Math.min(next, impatient.notAfter());
         } catch (Throwable broken) {
             failAll(broken);
         }
-        sleepUntil(wakeAt);
-        runtime.dispatcher().dispatch();
-        following.forEach(Runnable::run);
+        if (wakeAt != next && owner != null) {
+            wakeAt = next;
+            owner.rescheduled(this);
+        }
+        runtime.dispatch();
+        List<Runnable> tasks = following;
+        following = List.of();
+        tasks.forEach(Runnable::run);
     }
 
-    /** The tasks that were there before this round: those that come during it may follow what it does not see. */
-    private List<Runnable> following() {
-        if (afterwards.isEmpty()) {
-            return List.of();
+    @SuppressWarnings("unchecked")
+    private void handle(Object mail, long now) {
+        if (mail instanceof LongConsumer event) {
+            event.accept(now);
+            return;
         }
-        List<Runnable> tasks = new ArrayList<>();
-        for (Runnable task = afterwards.poll(); task != null; task = afterwards.poll()) {
-            tasks.add(task);
-        }
-        return tasks;
-    }
-
-    private long drain(long now) {
-        prepare(now);
-        for (W waiter = leavers.poll(); waiter != null; waiter = leavers.poll()) {
-            if (waiter.linked) {
-                unlink(waiter);
-                ended(waiter, false, WaitOutcome.CANCELLED);
-            }
-        }
-        for (W waiter = arrivals.poll(); waiter != null; waiter = arrivals.poll()) {
-            waiter.sequence = sequence++;
+        Waiter<R> waiter = (Waiter<R>) mail;
+        if (waiter.sequence == 0) {
+            waiter.sequence = ++sequence;
             if (waiter.isWaiting()) {
-                waiter.linked = true;
-                waiters.add(waiter);
+                link(waiter);
                 admit(waiter, now);
             } else {
                 length.decrementAndGet();
                 ended(waiter, false, WaitOutcome.CANCELLED);
             }
+        } else if (waiter.linked) {
+            unlink(waiter);
+            left(waiter, false);
+            ended(waiter, false, WaitOutcome.CANCELLED);
         }
-        Throwable cause = runtime.isClosed() ? runtime.closedException() : failure;
-        if (cause != null) {
-            failure = null;
-            failAll(cause);
+    }
+
+    private void link(Waiter<R> waiter) {
+        waiter.linked = true;
+        waiter.previous = last;
+        if (last == null) {
+            first = waiter;
+        } else {
+            last.next = waiter;
         }
-        long wakeAt = serve(now);
-        W impatient = impatient();
-        return impatient == null ? wakeAt : Math.min(wakeAt, impatient.notAfter());
+        last = waiter;
+        size++;
+        permits += waiter.permits();
+        mostPermits = size == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
+    }
+
+    private void unlink(Waiter<R> waiter) {
+        Waiter<R> before = waiter.previous;
+        Waiter<R> after = waiter.next;
+        if (before == null) {
+            first = after;
+        } else {
+            before.next = after;
+        }
+        if (after == null) {
+            last = before;
+        } else {
+            after.previous = before;
+        }
+        waiter.previous = null;
+        waiter.next = null;
+        waiter.linked = false;
+        size--;
+        permits -= waiter.permits();
+        if (deadlines != null) {
+            deadlines.remove(waiter);
+        }
+        length.decrementAndGet();
+    }
+
+    /** The head. */
+    protected final @Nullable Waiter<R> first() {
+        return first;
+    }
+
+    /** The waiter behind another. */
+    protected final @Nullable Waiter<R> after(Waiter<R> waiter) {
+        return waiter.next;
+    }
+
+    /** How many waiters there are. */
+    protected final int size() {
+        return size;
+    }
+
+    /** What all of them need together. */
+    protected final long permits() {
+        return permits;
+    }
+
+    /** No waiter needs more than this. */
+    final long mostPermits() {
+        return mostPermits;
     }
 
     /** Denies the waiter when its deadline passes, unless it is answered before. */
-    protected final void watch(W waiter) {
+    protected final void watch(Waiter<R> waiter) {
         if (waiter.hasDeadline()) {
             if (deadlines == null) {
-                deadlines = new TreeSet<>(
-                        Comparator.<W>comparingLong(Waiter::notAfter).thenComparingLong(one -> one.sequence));
+                deadlines = new TreeSet<>(Comparator.<Waiter<R>>comparingLong(Waiter::notAfter)
+                        .thenComparingLong(one -> one.sequence));
             }
             deadlines.add(waiter);
         }
     }
 
     /** The watched waiter whose deadline is first. */
-    protected final @Nullable W impatient() {
+    protected final @Nullable Waiter<R> impatient() {
         return deadlines == null || deadlines.isEmpty() ? null : deadlines.first();
     }
 
@@ -198,54 +286,39 @@ public abstract class KeyQueue<W extends Waiter<?>, S extends WaiterSet<W>> exte
         denyUntil(now, now, Algorithm.UNKNOWN);
     }
 
-    /** Denies the watched waiters whose deadline is not after {@code last}. */
-    protected final void denyUntil(long last, long now, long grantedAt) {
-        for (W late = impatient(); late != null && late.notAfter() <= last; late = impatient()) {
+    /** Denies the watched waiters whose deadline is not after {@code lastDeadline}. */
+    protected final void denyUntil(long lastDeadline, long now, long grantedAt) {
+        for (Waiter<R> late = impatient(); late != null && late.notAfter() <= lastDeadline; late = impatient()) {
             deny(late, now, grantedAt);
         }
     }
 
     /** Fails all waiters. */
     protected final void failAll(Throwable cause) {
-        for (W waiter = waiters.first(); waiter != null; waiter = waiters.first()) {
+        for (Waiter<R> waiter = first; waiter != null; waiter = first) {
             answer(waiter, cause, WaitOutcome.CLOSED);
         }
+    }
+
+    /** Answers a waiter by a decision. */
+    protected final boolean answer(Waiter<R> waiter, Decision decision) {
+        return answer(waiter, decision, decision.allowed() ? WaitOutcome.GRANTED : WaitOutcome.DENIED);
     }
 
     /**
      * Answers a waiter, which leaves the queue before: a subscriber that requests again at once must not find itself in
      * its way. False if it had cancelled: then what the answer grants still belongs to the caller.
      */
-    protected final boolean answer(W waiter, Object answer, WaitOutcome outcome) {
+    protected final boolean answer(Waiter<R> waiter, Object answer, WaitOutcome outcome) {
         unlink(waiter);
         boolean claimed = waiter.claim(answer);
+        left(waiter, claimed && outcome == WaitOutcome.GRANTED);
         ended(waiter, claimed, outcome);
         return claimed;
     }
 
-    /** Removes a waiter after it was {@linkplain Waiter#claim claimed} for a grant, or could not be. */
-    protected final void remove(W waiter, boolean claimed) {
-        unlink(waiter);
-        ended(waiter, claimed, WaitOutcome.GRANTED);
-    }
-
-    /** Answers a waiter by a decision. */
-    protected final boolean answer(W waiter, Decision decision) {
-        return answer(waiter, decision, decision.allowed() ? WaitOutcome.GRANTED : WaitOutcome.DENIED);
-    }
-
-    private void unlink(W waiter) {
-        waiters.remove(waiter);
-        waiter.linked = false;
-        if (deadlines != null) {
-            deadlines.remove(waiter);
-        }
-        length.decrementAndGet();
-        unlinked(waiter);
-    }
-
     /** A waiter that was answered departs when its subscriber's code has run, one that cancelled departs now. */
-    private void ended(W waiter, boolean claimed, WaitOutcome outcome) {
+    private void ended(Waiter<R> waiter, boolean claimed, WaitOutcome outcome) {
         runtime.recorder().queueChanged(-1);
         runtime.recorder().waited(claimed ? outcome : WaitOutcome.CANCELLED, drainedAt - waiter.arrivedAt);
         if (!claimed) {

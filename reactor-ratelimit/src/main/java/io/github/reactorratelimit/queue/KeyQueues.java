@@ -1,56 +1,215 @@
 package io.github.reactorratelimit.queue;
 
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import java.util.Comparator;
 import java.util.Map;
+import java.util.Queue;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.CoreSubscriber;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 
 /**
- * The queues of one limiter: one for each key with waiters, none for other keys.
+ * The queues of one limiter: one for each key with waiters, none for other keys. Its drain loop is their timer: it signals them at
+ * their times with one pending task, scheduled for the earliest of them against absolute time, so that lateness never adds up.
  *
- * @param <W> the waiters
+ * @param <R> what waiters request
  * @param <Q> the queue of a key
  */
-public class KeyQueues<W extends Waiter<?>, Q extends KeyQueue<W, ?>> {
+public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends DrainLoop implements KeyQueue.Owner {
 
-    protected final QueueRuntime runtime;
+    private final QueueRuntime runtime;
+    private final BiFunction<QueueRuntime, R, Q> maker;
     private final Map<String, Q> queues = new ConcurrentHashMap<>();
+    private final AtomicLong numbers = new AtomicLong();
+    private final Queue<KeyQueue<?>> rescheduled = new ConcurrentLinkedQueue<>();
 
-    protected KeyQueues(QueueRuntime runtime) {
-        this.runtime = runtime;
-        runtime.onClose(() -> forEachQueue(DrainLoop::signal));
+    /** The time of the last task that fired. Written by the task, read by the drain loop. */
+    private volatile long firedAt = Algorithm.UNKNOWN;
+
+    /** The fields below belong to the drain loop. The queues that want to be signalled. */
+    private final TreeSet<KeyQueue<?>> held = new TreeSet<>(
+            Comparator.<KeyQueue<?>>comparingLong(one -> one.heldAt).thenComparingLong(one -> one.number));
+
+    /** When the pending task fires; {@link Algorithm#UNKNOWN} if there is none. One that could not be disposed in time fires in vain. */
+    private long pendingAt = Algorithm.UNKNOWN;
+
+    private Disposable pending = Disposables.disposed();
+
+    /** @param maker makes the queue of a key when its first waiter joins */
+    public KeyQueues(LimiterSettings settings, BiFunction<QueueRuntime, R, Q> maker) {
+        this.runtime = new QueueRuntime(settings, () -> forEachQueue(DrainLoop::signal));
+        this.maker = maker;
     }
 
     /**
-     * Joins the queue of a key. An empty queue may retire meanwhile: then another one is made.
+     * Waits in the queue of a key for each subscriber.
      *
-     * @param maker makes the queue of the key if there is none
+     * @param <T> what the queue answers
      */
-    protected final void join(String key, W waiter, Supplier<Q> maker) {
-        waiter.joining();
-        Q queue = queueFor(key, maker);
-        while (!queue.join(waiter)) {
-            queues.remove(key, queue);
-            queue = queueFor(key, maker);
+    @SuppressWarnings("unchecked")
+    public final <T> Mono<T> await(R request, long permits, long maxWaitNanos) {
+        return new Mono<>() {
+            @Override
+            public void subscribe(CoreSubscriber<? super T> actual) {
+                actual.onSubscribe(waiter((CoreSubscriber<Object>) actual, request, permits, maxWaitNanos));
+            }
+        };
+    }
+
+    private Waiter<R> waiter(CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
+        return new Waiter<>(runtime, actual, request, permits, maxWaitNanos) {
+
+            private @Nullable Q queue;
+
+            @Override
+            protected void join() {
+                Object answer = isClosed() ? runtime.closedException() : arrive();
+                if (answer == null) {
+                    queue = KeyQueues.this.join(this);
+                } else if (!claim(answer) && !(answer instanceof Throwable)) {
+                    request.giveBack(answer);
+                }
+            }
+
+            private @Nullable Object arrive() {
+                arriveAt(request.now());
+                return answerAtOnce(this);
+            }
+
+            @Override
+            protected void leave() {
+                if (queue != null) {
+                    queue.leave(this);
+                }
+            }
+
+            @Override
+            protected void delivering(Object delivered) {
+                if (queue != null && delivered instanceof Decision decision) {
+                    decision.debit().ifPresent(debit -> KeyQueues.this.delivering(this, debit));
+                }
+            }
+        };
+    }
+
+    /** Answers a request that need not join the queue; null if it must. */
+    @Nullable
+    Decision answerAtOnce(Waiter<R> waiter) {
+        return null;
+    }
+
+    /** Permits are delivered to a waiter. */
+    void delivering(Waiter<R> waiter, Debit debit) {
+        RateLimitRecorder recorder = runtime.recorder();
+        if (waiter.dueAt != Waiter.NOT_DUE && recorder != RateLimitRecorder.NOOP) {
+            recorder.deliveredLate(Math.max(0, waiter.request().now() - waiter.dueAt));
         }
     }
 
-    private Q queueFor(String key, Supplier<Q> maker) {
-        return queues.computeIfAbsent(key, name -> {
-            Q made = maker.get();
-            made.whenRetired(() -> queues.remove(name, made));
+    /** An empty queue may retire meanwhile: then another one is made. */
+    private Q join(Waiter<R> waiter) {
+        waiter.joined = true;
+        runtime.joined();
+        runtime.recorder().queueChanged(1);
+        Q queue = queueFor(waiter.request());
+        while (!queue.join(waiter)) {
+            queues.remove(waiter.request().key(), queue);
+            queue = queueFor(waiter.request());
+        }
+        return queue;
+    }
+
+    private Q queueFor(R request) {
+        return queues.computeIfAbsent(request.key(), name -> {
+            Q made = maker.apply(runtime, request);
+            made.belongsTo(this, numbers.incrementAndGet());
             return made;
         });
     }
 
-    /** A waiter cancelled. */
-    protected final void leave(String key, W waiter) {
-        Q queue = queues.get(key);
-        if (queue != null) {
-            queue.leave(waiter);
+    @Override
+    public final void retired(KeyQueue<?> queue) {
+        queues.remove(queue.key.key(), queue);
+    }
+
+    @Override
+    public final void rescheduled(KeyQueue<?> queue) {
+        rescheduled.offer(queue);
+        signal();
+    }
+
+    @Override
+    protected final void drain() {
+        if (firedAt == pendingAt) {
+            pendingAt = Algorithm.UNKNOWN;
         }
+        for (KeyQueue<?> queue = rescheduled.poll(); queue != null; queue = rescheduled.poll()) {
+            hold(queue, queue.wakeAt);
+        }
+        while (!held.isEmpty() && held.first().heldAt <= held.first().key.now()) {
+            KeyQueue<?> due = held.first();
+            hold(due, Algorithm.UNKNOWN);
+            // Before the signal: the queue then sets it again, also to the same time.
+            due.wakeAt = Algorithm.UNKNOWN;
+            due.signal();
+        }
+        if (held.isEmpty()) {
+            pending.dispose();
+            pendingAt = Algorithm.UNKNOWN;
+        } else if (pendingAt > held.first().heldAt) {
+            // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
+            pending.dispose();
+            schedule(held.first());
+        }
+    }
+
+    private void hold(KeyQueue<?> queue, long at) {
+        if (queue.heldAt != Algorithm.UNKNOWN) {
+            held.remove(queue);
+        }
+        queue.heldAt = at;
+        if (at != Algorithm.UNKNOWN) {
+            held.add(queue);
+        }
+    }
+
+    private void schedule(KeyQueue<?> queue) {
+        long at = queue.heldAt;
+        long delay = Math.max(0, at - queue.key.now());
+        try {
+            pendingAt = at;
+            pending = runtime.settings().scheduler().schedule(() -> fire(at), delay, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException refused) {
+            pendingAt = Algorithm.UNKNOWN;
+            hold(queue, Algorithm.UNKNOWN);
+            if (runtime.settings().scheduler().isDisposed()) {
+                runtime.closeNow();
+            } else {
+                queue.post(now -> queue.failAll(new IllegalStateException(
+                        "scheduler must be able to delay tasks, but this one refused: "
+                                + runtime.settings().scheduler(),
+                        refused)));
+            }
+        }
+    }
+
+    private void fire(long at) {
+        firedAt = at;
+        signal();
     }
 
     /** The queue of a key with waiters, null for other keys. */
@@ -91,12 +250,12 @@ public class KeyQueues<W extends Waiter<?>, Q extends KeyQueue<W, ?>> {
 
     /** Whether the limiter is open and no key has waiters; false may also mean that a waiter has just left. */
     public final boolean isQuiet() {
-        return !runtime.isClosed() && runtime.pending() == 0;
+        return !isClosed() && runtime.pending() == 0;
     }
 
-    /** Waiters of all keys; those already answered count until their answer is delivered. */
-    public final int pending() {
-        return runtime.pending();
+    /** What its queues share. */
+    public final QueueRuntime runtime() {
+        return runtime;
     }
 
     /** Whether it was closed, or had to close itself because its scheduler was disposed. */

@@ -70,7 +70,7 @@ final class LateGrants {
     }
 
     /** Permits that were debited at {@code debitedAt} are delivered now. */
-    void delivered(String key, ImmediateKey state, long debitedAt, long permits, long now) {
+    void delivered(ImmediateKey state, long debitedAt, long permits, long now) {
         long interval = now > debitedAt ? intervalNanos(state.policy(), permits) : 0;
         if (interval == 0) {
             return;
@@ -81,6 +81,7 @@ final class LateGrants {
             notes = new AtomicReferenceArray<>(CELLS);
             cells = notes;
         }
+        String key = state.key();
         int cell = cell(key);
         Late before = notes.get(cell);
         if (before == null || before.debitedAt <= debitedAt || !before.key.equals(key)) {
@@ -108,8 +109,8 @@ final class LateGrants {
     }
 
     /** When to debit permits that are requested now: in the past if lateness is to be made up, else now. */
-    long debitTimeOfRequest(String key, ImmediateKey state, long now) {
-        Late late = recent(key, now);
+    long debitTimeOfRequest(ImmediateKey state, long now) {
+        Late late = recent(state.key(), now);
         return late == null || !areMadeUp(state.policy())
                 ? now
                 : Math.min(now, Math.max(debitTime(state, late.debitedAt, now), state.pausedUntil()));

@@ -15,14 +15,9 @@ import org.jspecify.annotations.Nullable;
  * the key, so no waiter has to be moved when another leaves. Where the queue ends is computed only for a newcomer with a
  * deadline, or when a caller wants to know how long the wait would be, and kept as long as it is true.
  */
-final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
+final class LocalQueue extends KeyQueue<ImmediateKey> {
 
     private final int maxWaiters;
-    private volatile ImmediateKey state;
-    private volatile boolean endWanted;
-    private volatile boolean permitsCameBack;
-    private volatile boolean rescheduleWanted;
-    private volatile boolean wasReset;
 
     /** Where the queue ends; null while it is not known. Written by the drain loop, read by all. */
     private volatile @Nullable Projection<?> tail;
@@ -36,61 +31,60 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     /** When permits last came back. What they make possible was not due before. */
     private long refundedAt = Long.MIN_VALUE;
 
-    LocalQueue(QueueRuntime runtime, int maxWaiters, ImmediateKey state) {
-        super(runtime, new WaiterList<>());
+    private boolean endWanted;
+    private boolean rescheduleWanted;
+
+    LocalQueue(QueueRuntime runtime, int maxWaiters, ImmediateKey key) {
+        super(runtime, key);
         this.maxWaiters = maxWaiters;
-        this.state = state;
     }
 
-    @Override
-    public long now() {
-        return state.now();
+    /** The key's pause, state or policy changed: waiters are rescheduled by {@code changed}. */
+    void reschedule(ImmediateKey changed) {
+        post(now -> {
+            key = changed;
+            rescheduleWanted = true;
+        });
     }
 
-    /** @param wasReset whether the key starts afresh: then no permits came due before now */
-    void reschedule(ImmediateKey changed, boolean wasReset) {
-        state = changed;
-        this.wasReset |= wasReset;
-        reschedule();
-    }
-
+    /** The policy may have changed. */
     void reschedule() {
-        rescheduleWanted = true;
-        signal();
+        post(now -> rescheduleWanted = true);
+    }
+
+    /** The key starts afresh: no permits came due before now. */
+    void reset(ImmediateKey fresh) {
+        post(now -> {
+            key = fresh;
+            rescheduleWanted = true;
+            lastDueAt = now;
+        });
     }
 
     /** A waiter may be due, and all of them are granted earlier. */
     void permitsCameBack() {
-        permitsCameBack = true;
-        signal();
-    }
-
-    @Override
-    protected void prepare(long now) {
-        if (permitsCameBack) {
-            permitsCameBack = false;
+        post(now -> {
             refundedAt = now;
             forgetTail();
-        }
+        });
     }
 
     /** When permits would be granted behind all waiters; too early a time while the drain loop is at work. */
     long preview(long notBefore, long permits) {
         Projection<?> end = tail;
         if (end == null) {
-            endWanted = true;
-            signal();
+            post(now -> endWanted = true);
             end = tail;
         }
         if (end != null) {
             return end.preview(notBefore, permits);
         }
-        long wait = state.waitNanos(notBefore, permits);
+        long wait = key.waitNanos(notBefore, permits);
         return wait == Algorithm.UNKNOWN ? wait : notBefore + Math.max(wait, 1);
     }
 
     @Override
-    protected void unlinked(Waiter<Decision> waiter) {
+    protected void left(Waiter<ImmediateKey> waiter, boolean granted) {
         forgetTail();
     }
 
@@ -103,16 +97,16 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     @Override
-    protected void admit(Waiter<Decision> newcomer, long now) {
+    protected void admit(Waiter<ImmediateKey> newcomer, long now) {
         if (isRefused(newcomer)) {
             return;
         }
-        if (state.policy().needsRelease()) {
+        if (key.policy().needsRelease()) {
             // No time is known for it: another request may still take what is free now.
             watch(newcomer);
         }
-        long notBefore = Math.max(now, state.pausedUntil());
-        if (waiters.size() > maxWaiters || waiters.permits() > state.policy().queueCapacity()) {
+        long notBefore = Math.max(now, key.pausedUntil());
+        if (size() > maxWaiters || permits() > key.policy().queueCapacity()) {
             Projection<?> end = endBefore(newcomer, now);
             deny(newcomer, now, end.preview(notBefore, newcomer.permits()));
             tail = end;
@@ -124,12 +118,12 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     /** Whether it is granted in time even if none of those that left had left. */
-    private boolean isSurelyInTime(Waiter<Decision> newcomer, long notBefore) {
+    private boolean isSurelyInTime(Waiter<ImmediateKey> newcomer, long notBefore) {
         return latestTail != null && latestTail.preview(notBefore, newcomer.permits()) <= newcomer.notAfter();
     }
 
     /** The end with this waiter; without it if it can never be granted, or not in time. */
-    private Projection<?> placed(Waiter<Decision> waiter, Projection<?> end, long now, long notBefore) {
+    private Projection<?> placed(Waiter<ImmediateKey> waiter, Projection<?> end, long now, long notBefore) {
         if (isRefused(waiter)) {
             return end;
         }
@@ -144,8 +138,8 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     /** Fails a waiter that can never be granted: it came before the policy changed. */
-    private boolean isRefused(Waiter<Decision> waiter) {
-        long capacity = state.policy().capacity();
+    private boolean isRefused(Waiter<ImmediateKey> waiter) {
+        long capacity = key.policy().capacity();
         boolean refused = waiter.permits() > capacity;
         if (refused) {
             answer(waiter, new PermitsExceedCapacityException(waiter.permits(), capacity), WaitOutcome.DENIED);
@@ -154,11 +148,11 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     private void rescheduleAll(long now) {
-        long notBefore = Math.max(now, state.pausedUntil());
-        Projection<?> end = state.projection(now);
-        Waiter<Decision> waiter = waiters.first();
+        long notBefore = Math.max(now, key.pausedUntil());
+        Projection<?> end = key.projection(now);
+        Waiter<ImmediateKey> waiter = first();
         while (waiter != null) {
-            Waiter<Decision> following = waiters.after(waiter);
+            Waiter<ImmediateKey> following = after(waiter);
             end = placed(waiter, end, now, notBefore);
             waiter = following;
         }
@@ -167,28 +161,28 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     /** Where the queue ends without {@code newcomer}, which is its last waiter and not placed yet. */
-    private Projection<?> endBefore(Waiter<Decision> newcomer, long now) {
+    private Projection<?> endBefore(Waiter<ImmediateKey> newcomer, long now) {
         Projection<?> known = tail;
         return known == null ? walk(newcomer, now) : known;
     }
 
     /** Places all waiters, at once if the policy allows that, else one after the other. */
-    private Projection<?> walk(@Nullable Waiter<Decision> newcomer, long now) {
-        long pausedUntil = state.pausedUntil();
-        Projection<?> end = state.projection(now);
-        Waiter<Decision> head = waiters.first();
+    private Projection<?> walk(@Nullable Waiter<ImmediateKey> newcomer, long now) {
+        long pausedUntil = key.pausedUntil();
+        Projection<?> end = key.projection(now);
+        Waiter<ImmediateKey> head = first();
         if (head == null || head == newcomer) {
             return end;
         }
         end = end.place(Math.max(head.arrivedAt, pausedUntil), head.permits());
-        long behind = waiters.permits() - head.permits() - (newcomer == null ? 0 : newcomer.permits());
-        Projection<?> all = end.placeAll(Math.max(now, pausedUntil), behind, waiters.mostPermits());
+        long behind = permits() - head.permits() - (newcomer == null ? 0 : newcomer.permits());
+        Projection<?> all = end.placeAll(Math.max(now, pausedUntil), behind, mostPermits());
         if (all != null) {
             return all;
         }
-        for (Waiter<Decision> waiter = waiters.after(head);
+        for (Waiter<ImmediateKey> waiter = after(head);
                 waiter != null && waiter != newcomer;
-                waiter = waiters.after(waiter)) {
+                waiter = after(waiter)) {
             end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
         }
         return end;
@@ -198,15 +192,11 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     protected long serve(long now) {
         if (rescheduleWanted) {
             rescheduleWanted = false;
-            if (wasReset) {
-                wasReset = false;
-                lastDueAt = now;
-            }
             rescheduleAll(now);
         }
         expire(now);
         long dueAt = grantHeads(now);
-        if (waiters.size() == 0) {
+        if (size() == 0) {
             tail = null;
             latestTail = null;
         } else if (endWanted && tail == null) {
@@ -218,10 +208,10 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
 
     /** Grants the heads that are due; the time at which the next is, {@link Algorithm#UNKNOWN} if that is not known. */
     private long grantHeads(long now) {
-        ImmediateKey key = state;
+        ImmediateKey key = this.key;
         long pausedUntil = key.pausedUntil();
         boolean madeUp = LateGrants.areMadeUp(key.policy());
-        for (Waiter<Decision> head = waiters.first(); head != null; head = waiters.first()) {
+        for (Waiter<ImmediateKey> head = first(); head != null; head = first()) {
             long from = Math.max(madeUp ? Math.max(head.arrivedAt, lastDueAt) : now, pausedUntil);
             long wait = key.waitNanos(from, head.permits());
             if (wait == Algorithm.UNKNOWN) {
@@ -244,7 +234,7 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     /** False if the head must stay: a request that came before the queue has debited the permits just now. */
-    private boolean grant(Waiter<Decision> head, ImmediateKey key, long dueAt, long now, boolean madeUp) {
+    private boolean grant(Waiter<ImmediateKey> head, ImmediateKey key, long dueAt, long now, boolean madeUp) {
         Decision decision = key.debit(LateGrants.debitTime(key, dueAt, now), head.permits());
         if (!decision.allowed()) {
             return false;
@@ -264,7 +254,7 @@ final class LocalQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Deci
     }
 
     @Override
-    protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
-        answer(waiter, state.deny(now, waiter.permits(), grantedAt));
+    protected void deny(Waiter<ImmediateKey> waiter, long now, long grantedAt) {
+        answer(waiter, key.deny(now, waiter.permits(), grantedAt));
     }
 }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The queues of one limiter whose state is in this process. A request that can be answered when it is made is answered
  * on its own thread and joins no queue. A request that may not wait is always answered so.
  */
-public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> {
+public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
 
     private final LateGrants lateGrants = new LateGrants();
 
@@ -19,14 +19,14 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
     }
 
     /** Debits a request that need not wait: at the due time if the last grant was late, else now. */
-    public Decision debit(String key, ImmediateKey state, long now, long permits) {
-        Decision late = debitWhenDue(key, state, now, permits);
+    public Decision debit(ImmediateKey state, long now, long permits) {
+        Decision late = debitWhenDue(state, now, permits);
         return late == null ? state.debit(now, permits) : late;
     }
 
     /** Debits a request at its due time if the last grant of the key was late; null if not, and nothing is debited. */
-    public @Nullable Decision debitWhenDue(String key, ImmediateKey state, long now, long permits) {
-        long at = lateGrants.debitTimeOfRequest(key, state, now);
+    public @Nullable Decision debitWhenDue(ImmediateKey state, long now, long permits) {
+        long at = lateGrants.debitTimeOfRequest(state, now);
         if (at == now) {
             return null;
         }
@@ -34,7 +34,7 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
         if (!decision.allowed()) {
             return null;
         }
-        lateGrants.delivered(key, state, at, permits, now);
+        lateGrants.delivered(state, at, permits, now);
         return decision;
     }
 
@@ -44,9 +44,9 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
     }
 
     /** When permits would be granted behind all waiters, {@link Algorithm#UNKNOWN} if that is not known. */
-    public long grantedAt(String key, ImmediateKey state, long now, long permits) {
+    public long grantedAt(ImmediateKey state, long now, long permits) {
         long notBefore = Math.max(now, state.pausedUntil());
-        LocalQueue queue = queue(key);
+        LocalQueue queue = queue(state.key());
         if (queue != null) {
             return queue.preview(notBefore, permits);
         }
@@ -60,14 +60,14 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
     }
 
     /** The key's pause, state or policy changed: its waiters are rescheduled by {@code state}. */
-    public void replan(String key, ImmediateKey state) {
-        ifWaiting(key, queue -> queue.reschedule(state, false));
+    public void replan(ImmediateKey state) {
+        ifWaiting(state.key(), queue -> queue.reschedule(state));
     }
 
     /** The key starts afresh: no lateness from before is made up. */
-    public void reset(String key, ImmediateKey state) {
-        lateGrants.forget(key);
-        ifWaiting(key, queue -> queue.reschedule(state, true));
+    public void reset(ImmediateKey state) {
+        lateGrants.forget(state.key());
+        ifWaiting(state.key(), queue -> queue.reset(state));
     }
 
     /** The policy of any key may have changed: all waiters are rescheduled. */
@@ -77,11 +77,12 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
 
     @Override
     @Nullable
-    Decision answerAtOnce(String key, ImmediateKey state, Waiter<Decision> request) {
+    Decision answerAtOnce(Waiter<ImmediateKey> request) {
+        ImmediateKey state = request.request();
         long now = request.arrivedAt;
         boolean mayWait = request.notAfter() > now;
-        if (now >= state.pausedUntil() && !hasWaiters(key)) {
-            Decision decision = debit(key, state, now, request.permits());
+        if (now >= state.pausedUntil() && !hasWaiters(state.key())) {
+            Decision decision = debit(state, now, request.permits());
             if (decision.allowed() || !mayWait) {
                 return decision;
             }
@@ -89,16 +90,18 @@ public final class LocalQueues extends DecisionQueues<ImmediateKey, LocalQueue> 
         if (!request.hasDeadline()) {
             return null;
         }
-        long grantedAt = grantedAt(key, state, now, request.permits());
+        long grantedAt = grantedAt(state, now, request.permits());
         boolean isTooLong = !mayWait || (grantedAt != Algorithm.UNKNOWN && grantedAt > request.notAfter());
         return isTooLong ? state.deny(now, request.permits(), grantedAt) : null;
     }
 
     /** The next waiter's grant replaces the note of this one, so it is left out while there is one. */
     @Override
-    void delivering(String key, ImmediateKey state, Debit debit) {
-        if (!hasWaiters(key)) {
-            lateGrants.delivered(key, state, debit.atTick(), debit.permits(), state.now());
+    void delivering(Waiter<ImmediateKey> waiter, Debit debit) {
+        super.delivering(waiter, debit);
+        ImmediateKey state = waiter.request();
+        if (!hasWaiters(state.key())) {
+            lateGrants.delivered(state, debit.atTick(), debit.permits(), state.now());
         }
     }
 }

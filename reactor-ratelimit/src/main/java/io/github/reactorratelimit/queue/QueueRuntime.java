@@ -1,29 +1,43 @@
 package io.github.reactorratelimit.queue;
 
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
+import reactor.util.context.Context;
 
 /**
- * What the queues of one limiter share: the timer, the delivery of answers, the number of waiters, the end.
+ * What the queues of one limiter share: the delivery of answers, the number of waiters, the end.
+ *
+ * <p>It runs the code of subscribers; nothing else in a limiter does. One task delivers all answers that are left. Before it runs the
+ * code of a subscriber it schedules another task, if answers are left and no task is about to start: so a slow subscriber
+ * delays only itself.
  *
  * <p>A user's scheduler that is disposed drops its tasks in silence, timers and deliveries alike. So while there are waiters, another
  * scheduler looks at it once a second. Reactor's shared schedulers live as long as the process.
  */
-public final class QueueRuntime {
+public final class QueueRuntime implements Runnable {
 
-    private final String limiter;
-    private final RateLimitRecorder recorder;
-    private volatile Runnable signalAll = () -> {};
-    private final Scheduler scheduler;
-    private final QueueTimer timer;
-    private final AnswerDispatcher dispatcher;
+    private final LimiterSettings settings;
+    private final Runnable signalAll;
+    private final Queue<Runnable> answers = new ConcurrentLinkedQueue<>();
+
+    /** 1 if a task to deliver answers was scheduled and has not started. */
+    private final AtomicInteger unstarted = new AtomicInteger();
+
+    /** The thread that schedules another task while it delivers answers. */
+    private volatile @Nullable Thread scheduling;
 
     /** Waiters that joined a queue and have neither received their answer nor cancelled. */
     private final AtomicInteger pending = new AtomicInteger();
@@ -34,36 +48,76 @@ public final class QueueRuntime {
     private final Sinks.Empty<Void> emptied = Sinks.empty();
     private volatile boolean closed;
 
-    /**
-     * @param limiter the name of the limiter, for errors
-     * @param scheduler clock and timer
-     * @param callbacks runs the code of subscribers
-     */
-    public QueueRuntime(String limiter, Scheduler scheduler, Scheduler callbacks, RateLimitRecorder recorder) {
-        this.limiter = limiter;
-        this.recorder = recorder;
-        this.scheduler = scheduler;
-        this.timer = new QueueTimer(scheduler, this::closeNow);
-        this.dispatcher = new AnswerDispatcher(callbacks);
+    /** @param signalAll signals all queues: when they see that it is closed they fail their waiters */
+    QueueRuntime(LimiterSettings settings, Runnable signalAll) {
+        this.settings = settings;
+        this.signalAll = signalAll;
+        Scheduler scheduler = settings.scheduler();
         this.mayBeDisposed =
                 scheduler != watcher && scheduler != Schedulers.boundedElastic() && scheduler != Schedulers.single();
     }
 
-    /** Signals all queues on close: then they fail their waiters. Before the first waiter joins. */
-    public void onClose(Runnable signal) {
-        signalAll = signal;
-    }
-
-    QueueTimer timer() {
-        return timer;
-    }
-
-    AnswerDispatcher dispatcher() {
-        return dispatcher;
+    LimiterSettings settings() {
+        return settings;
     }
 
     RateLimitRecorder recorder() {
-        return recorder;
+        return settings.recorder();
+    }
+
+    /** Adds an answer; {@link #dispatch} follows. */
+    void add(Runnable answer) {
+        answers.offer(answer);
+    }
+
+    /** Delivers the answers that were added, on other threads. If the scheduler accepts no task, this thread delivers. */
+    void dispatch() {
+        if (!answers.isEmpty()) {
+            dispatchIfDisposed();
+            if (unstarted.compareAndSet(0, 1)) {
+                try {
+                    settings.callbacks().schedule(this);
+                } catch (RejectedExecutionException refused) {
+                    unstarted.set(0);
+                    deliverHere();
+                }
+            }
+        }
+    }
+
+    /** Delivers what a disposed scheduler has dropped in silence. */
+    public void dispatchIfDisposed() {
+        if (settings.callbacks().isDisposed()) {
+            deliverHere();
+        }
+    }
+
+    private void deliverHere() {
+        for (Runnable answer = answers.poll(); answer != null; answer = answers.poll()) {
+            try {
+                answer.run();
+            } catch (Throwable broken) {
+                Operators.onErrorDropped(broken, Context.empty());
+            }
+        }
+    }
+
+    /** The task. A subscriber that throws ends it; the task that was scheduled before delivers the answers that are left. */
+    @Override
+    public void run() {
+        unstarted.set(0);
+        if (scheduling == Thread.currentThread()) {
+            // A scheduler that runs tasks at once: the task that schedules this one goes on when it returns.
+            return;
+        }
+        for (Runnable answer = answers.poll(); answer != null; answer = answers.poll()) {
+            if (!answers.isEmpty() && unstarted.get() == 0) {
+                scheduling = Thread.currentThread();
+                dispatch();
+                scheduling = null;
+            }
+            answer.run();
+        }
     }
 
     /** Waiters that joined a queue and have neither received their answer nor cancelled. */
@@ -92,7 +146,7 @@ public final class QueueRuntime {
 
     private void look() {
         watching.set(false);
-        if (pending.get() > 0 && scheduler.isDisposed()) {
+        if (pending.get() > 0 && settings.scheduler().isDisposed()) {
             closeNow();
         } else if (pending.get() > 0) {
             watch();
@@ -106,7 +160,7 @@ public final class QueueRuntime {
 
     /** The error of waiters when the limiter closes. */
     public RateLimiterClosedException closedException() {
-        return new RateLimiterClosedException(limiter);
+        return new RateLimiterClosedException(settings.name());
     }
 
     /** Fails all waiters, and completes when the last of them received its error. */
@@ -117,16 +171,11 @@ public final class QueueRuntime {
         });
     }
 
-    private void closeNow() {
+    void closeNow() {
         closed = true;
         signalAll.run();
         dispatchIfDisposed();
         completeIfEmptied();
-    }
-
-    /** Delivers what a disposed scheduler has dropped. */
-    public void dispatchIfDisposed() {
-        dispatcher.dispatchIfDisposed();
     }
 
     private void completeIfEmptied() {

@@ -14,7 +14,7 @@ import reactor.core.publisher.Mono;
  * requests again when the denial said, a little later at random, so that the heads of many processes do not all come at
  * once. A grant is for the waiter that is the head when it arrives.
  */
-public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
+public final class RetryingQueue extends CallingQueue<RetryingKey> {
 
     /** How long to wait where a denial could not say: doubles from one such denial to the next. */
     private static final long FIRST_BLIND_RETRY_NANOS = Duration.ofMillis(10).toNanos();
@@ -30,8 +30,6 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
     private static final long MAX_DEGRADED_RETRY_NANOS = Duration.ofMillis(500).toNanos();
 
     private final int maxWaiters;
-    private volatile RetryingKey key;
-    private volatile boolean retryWanted;
 
     /** Permits for which requests wait. Written by the drain loop, read by all. */
     private volatile long waitingPermits;
@@ -42,19 +40,13 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
     private long blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
 
     private RetryingQueue(QueueRuntime runtime, int maxWaiters, RetryingKey key) {
-        super(runtime);
+        super(runtime, key);
         this.maxWaiters = maxWaiters;
-        this.key = key;
     }
 
     /** The queues of one limiter whose store answers later. */
-    public static DecisionQueues<RetryingKey, RetryingQueue> queues(LimiterSettings settings) {
-        return new DecisionQueues<>(settings, (runtime, key) -> new RetryingQueue(runtime, settings.maxWaiters(), key));
-    }
-
-    @Override
-    public long now() {
-        return key.now();
+    public static KeyQueues<RetryingKey, RetryingQueue> queues(LimiterSettings settings) {
+        return new KeyQueues<>(settings, (runtime, key) -> new RetryingQueue(runtime, settings.maxWaiters(), key));
     }
 
     /** Permits for which requests wait in this process. */
@@ -64,19 +56,22 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
 
     /** The key has another policy: the waiters request permits from {@code other}. */
     public void reschedule(RetryingKey other) {
-        key = other;
+        post(now -> key = other);
         retryNow();
     }
 
     /** Permits came back, or a pause changed: no need to wait for the time of the last denial. */
     public void retryNow() {
-        retryWanted = true;
-        signal();
+        post(now -> {
+            outdated = isBusy();
+            notBefore = Long.MIN_VALUE;
+            blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
+        });
     }
 
     @Override
-    protected void admit(Waiter<Decision> newcomer, long now) {
-        if (waiters.size() > maxWaiters || waiters.permits() > key.queueCapacity()) {
+    protected void admit(Waiter<RetryingKey> newcomer, long now) {
+        if (size() > maxWaiters || permits() > key.queueCapacity()) {
             deny(newcomer, now, Algorithm.UNKNOWN);
         } else {
             watch(newcomer);
@@ -85,27 +80,21 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
 
     @Override
     protected long serve(long now) {
-        if (retryWanted) {
-            retryWanted = false;
-            outdated = isInFlight();
-            notBefore = now;
-            blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
-        }
         long next = super.serve(now);
-        waitingPermits = waiters.permits();
+        waitingPermits = permits();
         return next;
     }
 
     @Override
     protected Mono<?> call() {
         outdated = false;
-        Waiter<Decision> head = waiters.first();
+        Waiter<RetryingKey> head = first();
         return head == null ? Mono.empty() : key.request(head.permits());
     }
 
     @Override
     protected void take(Object received, long now) {
-        Waiter<Decision> head = waiters.first();
+        Waiter<RetryingKey> head = first();
         if (received instanceof Decision decision) {
             if (decision.allowed()) {
                 grant(decision);
@@ -127,12 +116,12 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
 
     private void grant(Decision decision) {
         blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
-        Waiter<Decision> head = waiters.first();
+        Waiter<RetryingKey> head = first();
         while (head != null && head.permits() == decision.permits()) {
             if (answer(head, decision)) {
                 return;
             }
-            head = waiters.first();
+            head = first();
         }
         decision.debit().filter(Debit::claim).ifPresent(key::refund);
     }
@@ -144,7 +133,7 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
             return;
         }
         long wait = denial.retryAfter().get().toNanos();
-        Waiter<Decision> head = waiters.first();
+        Waiter<RetryingKey> head = first();
         if (head != null && head.permits() == denial.permits() && head.hasDeadline() && wait > head.notAfter() - now) {
             answer(head, denial);
             return;
@@ -157,7 +146,7 @@ public final class RetryingQueue extends CallingQueue<Waiter<Decision>> {
     }
 
     @Override
-    protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
+    protected void deny(Waiter<RetryingKey> waiter, long now, long grantedAt) {
         answer(waiter, key.deny(now, waiter.permits(), grantedAt));
     }
 }

@@ -1,52 +1,54 @@
 package io.github.reactorratelimit.queue;
 
 import io.github.reactorratelimit.Saturated;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
-import java.util.function.Function;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Scannable;
-import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /**
- * One request for permits and its subscriber. It joins a queue when it is first requested. From then on one atomic move
- * decides who ends the wait: the queue by an answer, or the subscriber by a cancel. After a cancel nothing is signalled.
+ * One request and its subscriber. It joins a queue when it is first requested. From then on one atomic move decides who
+ * ends the wait: the queue by an answer, or the subscriber by a cancel. After a cancel nothing is signalled.
  *
- * @param <T> what is granted
+ * @param <R> what is requested
  */
-public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
+public abstract class Waiter<R extends QueuedRequest> implements Subscription, Scannable, Runnable {
 
-    private enum State {
-        /** Subscribed, nothing requested yet: not in a queue. */
-        SUBSCRIBED,
-        /** Joining, on the thread that requested. Leaves this state like WAITING. */
-        JOINING,
-        /** In a queue. The one who leaves this state ends the wait: the queue by an answer, the subscriber by a cancel. */
-        WAITING,
-        /** Answered while JOINING: the thread that requested delivers it, unless the subscriber cancels first. */
-        ANSWERED_AT_ONCE,
-        /** Answered. The one who leaves this state owns the answer: delivers it, or refunds it. */
-        ANSWERED,
-        /** Answer delivered. */
-        DONE,
-        /** The subscriber cancelled. */
-        CANCELLED
-    }
+    /** As {@link #state}. Subscribed, nothing requested yet: not in a queue. */
+    private static final int SUBSCRIBED = 0;
+
+    /** Joining, on the thread that requested. Leaves this state like WAITING, but that thread leaves the queue after a cancel. */
+    private static final int JOINING = 1;
+
+    /** In a queue. The one who leaves this state ends the wait: the queue by an answer, the subscriber by a cancel. */
+    private static final int WAITING = 2;
+
+    /** Answered while JOINING: the thread that requested delivers it, unless the subscriber cancels first. */
+    private static final int ANSWERED_AT_ONCE = 3;
+
+    /** Answered. The one who leaves this state owns the answer: delivers it, or gives it back. */
+    private static final int ANSWERED = 4;
+
+    /** Answer delivered. */
+    private static final int DONE = 5;
+
+    /** The subscriber cancelled. */
+    private static final int CANCELLED = 6;
 
     /** As {@link #dueAt}: not known. */
     static final long NOT_DUE = Long.MIN_VALUE;
 
     @SuppressWarnings("rawtypes")
-    private static final AtomicReferenceFieldUpdater<Waiter, State> STATE =
-            AtomicReferenceFieldUpdater.newUpdater(Waiter.class, State.class, "state");
+    private static final AtomicIntegerFieldUpdater<Waiter> STATE =
+            AtomicIntegerFieldUpdater.newUpdater(Waiter.class, "state");
 
     private final QueueRuntime runtime;
-    private final CoreSubscriber<? super T> actual;
-    private volatile State state = State.SUBSCRIBED;
-
+    private final CoreSubscriber<Object> actual;
+    private final R request;
     private final long permits;
+    private volatile int state = SUBSCRIBED;
 
     /** The answer: what was granted, a denial or an error. Written before the answered states, read after them. */
     private @Nullable Object answer;
@@ -54,53 +56,49 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
     /** Written when it joins, before its queue sees it. */
     long arrivedAt;
 
-    /** The maximum wait until it joins, then the time at which the wait ends. */
+    /** The maximum wait until it arrives, then the time at which the wait ends. */
     private long notAfter;
 
     /** Whether it joined a queue: then it is pending until it departs. */
-    private boolean joined;
+    boolean joined;
 
-    /** The fields below belong to the drain loop of the queue. When its grant is due, where that is known. */
+    /** The fields below belong to the drain loop of the queue. Whether it is in the list of waiters. */
+    boolean linked;
+
+    /** Its place in the order of arrival; 0 until the queue has seen it. */
+    long sequence;
+
+    /** When its grant is due, where that is known. */
     long dueAt = NOT_DUE;
 
     @Nullable
-    Waiter<?> previous;
+    Waiter<R> previous;
 
     @Nullable
-    Waiter<?> next;
+    Waiter<R> next;
 
-    boolean linked;
-
-    long sequence;
-
-    protected Waiter(QueueRuntime runtime, CoreSubscriber<? super T> actual, long permits, long maxWaitNanos) {
+    protected Waiter(
+            QueueRuntime runtime, CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
         this.runtime = runtime;
         this.actual = actual;
+        this.request = request;
         this.permits = permits;
         this.notAfter = maxWaitNanos;
-    }
-
-    /** A waiter for each subscriber. */
-    public static <T> Mono<T> mono(Function<CoreSubscriber<? super T>, Waiter<T>> waiters) {
-        return new Mono<>() {
-            @Override
-            public void subscribe(CoreSubscriber<? super T> actual) {
-                actual.onSubscribe(waiters.apply(actual));
-            }
-        };
     }
 
     /** Joins a queue, or {@linkplain #claim answers} at once. On the thread that requested. */
     protected abstract void join();
 
-    /** Leaves the queue: the subscriber cancelled. */
+    /** Leaves the queue, if it joined one: the subscriber cancelled. */
     protected abstract void leave();
 
-    /** Gives back an answer that was not delivered. */
-    protected abstract void refund(T undelivered);
+    /** Before an answer that is no error is delivered. */
+    protected void delivering(Object delivered) {}
 
-    /** Before the answer is delivered. */
-    protected void delivering(T delivered) {}
+    /** What is requested. */
+    public final R request() {
+        return request;
+    }
 
     /** Permits that it needs. */
     public final long permits() {
@@ -110,6 +108,11 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
     /** The time at which the wait ends; {@link Long#MAX_VALUE} if it has no end. */
     public final long notAfter() {
         return notAfter;
+    }
+
+    /** Whether its wait has an end. */
+    public final boolean hasDeadline() {
+        return notAfter != Long.MAX_VALUE;
     }
 
     /** Whether it is in its queue. Of the queue's drain loop. */
@@ -124,43 +127,27 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
 
     /** It arrives now, and its maximum wait begins. */
     protected final void arriveAt(long now) {
-        arriveAt(now, Saturated.plus(now, notAfter));
-    }
-
-    /** It arrives now, and its wait ends at {@code until}. */
-    protected final void arriveAt(long now, long until) {
         arrivedAt = now;
-        notAfter = until;
+        notAfter = Saturated.plus(now, notAfter);
     }
 
-    /** It is about to join a queue, and pending from now on. */
-    protected final void joining() {
-        joined = true;
-        runtime.joined();
-        runtime.recorder().queueChanged(1);
-    }
-
-    final boolean hasJoined() {
-        return joined;
-    }
-
-    /** Whether its wait has an end. */
-    public final boolean hasDeadline() {
-        return notAfter != Long.MAX_VALUE;
-    }
-
+    /** Whether it was neither answered nor cancelled. */
     final boolean isWaiting() {
-        State now = state;
-        return now == State.WAITING || now == State.JOINING;
+        int now = state;
+        return now == WAITING || now == JOINING;
     }
 
     @Override
     public final void request(long n) {
-        if (Operators.validate(n) && STATE.compareAndSet(this, State.SUBSCRIBED, State.JOINING)) {
+        if (Operators.validate(n) && STATE.compareAndSet(this, SUBSCRIBED, JOINING)) {
             join();
-            if (!STATE.compareAndSet(this, State.JOINING, State.WAITING)
-                    && STATE.compareAndSet(this, State.ANSWERED_AT_ONCE, State.DONE)) {
+            if (STATE.compareAndSet(this, JOINING, WAITING)) {
+                return;
+            }
+            if (STATE.compareAndSet(this, ANSWERED_AT_ONCE, DONE)) {
                 deliver();
+            } else {
+                leave();
             }
         }
     }
@@ -169,11 +156,11 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
     protected final boolean claim(Object given) {
         answer = given;
         while (isWaiting()) {
-            if (STATE.compareAndSet(this, State.JOINING, State.ANSWERED_AT_ONCE)) {
+            if (STATE.compareAndSet(this, JOINING, ANSWERED_AT_ONCE)) {
                 return true;
             }
-            if (STATE.compareAndSet(this, State.WAITING, State.ANSWERED)) {
-                runtime.dispatcher().add(this);
+            if (STATE.compareAndSet(this, WAITING, ANSWERED)) {
+                runtime.add(this);
                 return true;
             }
         }
@@ -183,7 +170,7 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
     /** Delivers the answer: runs the subscriber's code, on a thread that grants nothing. */
     @Override
     public final void run() {
-        if (STATE.compareAndSet(this, State.ANSWERED, State.DONE)) {
+        if (STATE.compareAndSet(this, ANSWERED, DONE)) {
             deliver();
         }
     }
@@ -193,9 +180,8 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
             if (answer instanceof Throwable failure) {
                 actual.onError(failure);
             } else if (answer != null) {
-                T given = given(answer);
-                delivering(given);
-                actual.onNext(given);
+                delivering(answer);
+                actual.onNext(answer);
                 actual.onComplete();
             }
         } finally {
@@ -203,19 +189,14 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
         }
     }
 
-    @SuppressWarnings("unchecked")
-    private T given(Object answered) {
-        return (T) answered;
-    }
-
     @Override
     public final void cancel() {
-        State before = STATE.getAndUpdate(this, current -> current == State.DONE ? current : State.CANCELLED);
-        if (before == State.WAITING || before == State.JOINING) {
+        int before = STATE.getAndUpdate(this, current -> current == DONE ? current : CANCELLED);
+        if (before == WAITING) {
             leave();
-        } else if (before == State.ANSWERED || before == State.ANSWERED_AT_ONCE) {
+        } else if (before == ANSWERED || before == ANSWERED_AT_ONCE) {
             if (answer != null && !(answer instanceof Throwable)) {
-                refund(given(answer));
+                request.giveBack(answer);
             }
             departed();
         }
@@ -234,10 +215,10 @@ public abstract class Waiter<T> implements Subscription, Scannable, Runnable {
             return actual;
         }
         if (attribute == Attr.CANCELLED) {
-            return state == State.CANCELLED;
+            return state == CANCELLED;
         }
         if (attribute == Attr.TERMINATED) {
-            return state == State.DONE;
+            return state == DONE;
         }
         return attribute == Attr.RUN_STYLE ? Attr.RunStyle.ASYNC : null;
     }

@@ -6,17 +6,17 @@
  * <p>What a store needs of it:
  *
  * <ul>
- *   <li>{@code DecisionQueues} holds the queues of one limiter. {@code await} makes a request wait, {@code ifWaiting} and
+ *   <li>{@code KeyQueues} holds the queues of one limiter. {@code await} makes a request wait, {@code ifWaiting} and
  *       {@code forEachQueue} reach the queues, {@code hasWaiters} tells whether a request would overtake, {@code close} fails all waiters.
  *   <li>{@code QueuedKey} is a key as its queue sees it: its time, how to refund, how to deny. A store that answers later implements
  *       {@code RetryingKey} and uses {@code RetryingQueue.queues(settings)}. If something changes, it calls {@code retryNow}. A store
  *       in this process implements {@code ImmediateKey} and uses {@code LocalQueues}.
  *   <li>Another source of grants is a subclass of {@code KeyQueue}: {@code admit} accepts or denies a newcomer, {@code serve} answers
  *       those that can be answered and returns the time at which to look again, {@code deny} makes a denial. All three run in the drain
- *       loop, on one thread at a time; events from outside set a field or fill a mailbox and call {@code signal}.
+ *       loop, on one thread at a time. What happens outside is an event that is {@code post}ed and runs there too.
  *   <li>{@code CallingQueue} is a {@code KeyQueue} with one call to a store in flight: {@code call} makes it, {@code take} handles its
- *       answer. Its waiters may be commands instead of requests, see {@code KeyQueues} and {@code Waiter}.
- *   <li>{@code DrainLoop} and {@code AnswerDispatcher} can be used alone.
+ *       answer. What waits need not be a request for permits, see {@code QueuedRequest}.
+ *   <li>{@code DrainLoop} can be used alone.
  * </ul>
  */
 @NullMarked

@@ -13,7 +13,7 @@ import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
-import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.Pauses;
 import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
@@ -35,7 +35,7 @@ final class ConcurrencyState implements LimiterState {
     private final ConcurrencyLeases leases;
     private final FailureFallback fallback;
     private final SignalChannel signals;
-    private final DecisionQueues<RetryingKey, RetryingQueue> queues;
+    private final KeyQueues<RetryingKey, RetryingQueue> queues;
     private final Pauses pauses = new Pauses();
 
     /** Leases of the share that this process gives out while Redis is unavailable, by their numbers. */
@@ -143,7 +143,7 @@ final class ConcurrencyState implements LimiterState {
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.defer(() -> {
             refuse(override);
-            return queues.await(key, new LeasedKey(key), permits, maxWaitNanos);
+            return queues.await(new LeasedKey(key), permits, maxWaitNanos);
         });
     }
 
@@ -248,6 +248,11 @@ final class ConcurrencyState implements LimiterState {
 
         LeasedKey(String key) {
             this.key = key;
+        }
+
+        @Override
+        public String key() {
+            return key;
         }
 
         @Override

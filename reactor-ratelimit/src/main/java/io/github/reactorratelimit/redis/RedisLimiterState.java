@@ -107,8 +107,8 @@ final class RedisLimiterState implements LimiterState {
             }
             permits.refundPrepaid(key);
             return versions.script(override).reserves()
-                    ? queues.reserving().await(key, reservation(key, override), count, maxWaitNanos)
-                    : queues.retrying().await(key, new RetryingPermits(permits, key, override), count, maxWaitNanos);
+                    ? queues.reserving().await(reservation(key, override), count, maxWaitNanos)
+                    : queues.retrying().await(new RetryingPermits(permits, key, override), count, maxWaitNanos);
         });
     }
 

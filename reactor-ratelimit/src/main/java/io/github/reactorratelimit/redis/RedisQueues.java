@@ -1,7 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.queue.RetryingQueue;
 import reactor.core.publisher.Mono;
@@ -13,20 +13,20 @@ import reactor.core.publisher.Mono;
  */
 final class RedisQueues {
 
-    private final DecisionQueues<RetryingKey, RetryingQueue> retrying;
-    private final DecisionQueues<ReservingKey, ReservationQueue> reserving;
+    private final KeyQueues<RetryingKey, RetryingQueue> retrying;
+    private final KeyQueues<ReservingKey, ReservationQueue> reserving;
 
     RedisQueues(LimiterSettings settings) {
         this.retrying = RetryingQueue.queues(settings);
-        this.reserving = new DecisionQueues<>(
+        this.reserving = new KeyQueues<>(
                 settings, (runtime, key) -> new ReservationQueue(runtime, settings.maxWaiters(), key));
     }
 
-    DecisionQueues<RetryingKey, RetryingQueue> retrying() {
+    KeyQueues<RetryingKey, RetryingQueue> retrying() {
         return retrying;
     }
 
-    DecisionQueues<ReservingKey, ReservationQueue> reserving() {
+    KeyQueues<ReservingKey, ReservationQueue> reserving() {
         return reserving;
     }
 

@@ -7,7 +7,6 @@ import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.queue.KeyQueue;
 import io.github.reactorratelimit.queue.QueueRuntime;
 import io.github.reactorratelimit.queue.Waiter;
-import io.github.reactorratelimit.queue.WaiterList;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -25,7 +24,7 @@ import reactor.core.publisher.Mono;
  * <p>For each waiter there is a slot, a reservation in flight, or a time at which to reserve again: after a
  * fallback answered because the store did not, or after the slot became void.
  */
-final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waiter<Decision>>> {
+final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /** How long to wait where a denial of the fallback could not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
@@ -46,7 +45,6 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     static final long WORTH_A_SWAP_NANOS = Duration.ofMillis(1).toNanos();
 
     private final int maxWaiters;
-    private volatile ReservingKey key;
     private volatile @Nullable ReservingKey otherKey;
     private final Queue<Reply> replies = new ConcurrentLinkedQueue<>();
     private volatile boolean refreshWanted;
@@ -70,12 +68,11 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     private long refreshAt = Algorithm.UNKNOWN;
 
     /** The answer to a reservation; without a waiter if the queue made it to swap a slot. */
-    private record Reply(ReservingKey from, @Nullable Waiter<Decision> waiter, long permits, Object answer) {}
+    private record Reply(ReservingKey from, @Nullable Waiter<ReservingKey> waiter, long permits, Object answer) {}
 
     ReservationQueue(QueueRuntime runtime, int maxWaiters, ReservingKey key) {
-        super(runtime, new WaiterList<>());
+        super(runtime, key);
         this.maxWaiters = maxWaiters;
-        this.key = key;
     }
 
     /** The slots may have been moved, or become void. */
@@ -96,11 +93,6 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
         signal();
     }
 
-    @Override
-    public long now() {
-        return key.now();
-    }
-
     /** A slot in flight must find a waiter that uses it, or be freed. */
     @Override
     protected boolean isBusy() {
@@ -108,7 +100,7 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     @Override
-    protected void unlinked(Waiter<Decision> waiter) {
+    protected void left(Waiter<ReservingKey> waiter, boolean granted) {
         SameCostQueue sameCost = byCost.get(waiter.permits());
         if (sameCost != null) {
             sameCost.left();
@@ -116,22 +108,22 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     @Override
-    protected void admit(Waiter<Decision> newcomer, long now) {
+    protected void admit(Waiter<ReservingKey> newcomer, long now) {
         SameCostQueue sameCost = byCost.computeIfAbsent(newcomer.permits(), permits -> new SameCostQueue());
         sameCost.join(newcomer);
-        if (waiters.size() > maxWaiters) {
+        if (size() > maxWaiters) {
             deny(newcomer, now, Algorithm.UNKNOWN);
         } else {
             reserve(newcomer, sameCost, now);
         }
     }
 
-    private void reserve(Waiter<Decision> waiter, SameCostQueue sameCost, long now) {
+    private void reserve(Waiter<ReservingKey> waiter, SameCostQueue sameCost, long now) {
         sameCost.inFlight++;
         reserve(waiter, waiter.permits(), waiter.notAfter(), now);
     }
 
-    private void reserve(@Nullable Waiter<Decision> waiter, long permits, long notAfter, long now) {
+    private void reserve(@Nullable Waiter<ReservingKey> waiter, long permits, long notAfter, long now) {
         inFlight++;
         ReservingKey asked = key;
         long maxWait = notAfter == Long.MAX_VALUE ? notAfter : Math.max(0, notAfter - now);
@@ -232,7 +224,7 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     private void take(Reply reply, long now) {
-        Waiter<Decision> waiter = reply.waiter;
+        Waiter<ReservingKey> waiter = reply.waiter;
         SameCostQueue sameCost = byCost.computeIfAbsent(reply.permits, permits -> new SameCostQueue());
         if (waiter != null) {
             sameCost.inFlight--;
@@ -269,7 +261,7 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     /** There was no slot. A denial of Redis is final; one of the fallback holds for a while. */
-    private void decided(Waiter<Decision> waiter, Decision decision, long now) {
+    private void decided(Waiter<ReservingKey> waiter, Decision decision, long now) {
         if (decision.allowed()) {
             if (!answer(waiter, decision)) {
                 giveBack(decision);
@@ -334,7 +326,7 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     private void grant(SameCostQueue sameCost, Decision decision, long at) {
-        for (Waiter<Decision> head = sameCost.poll(); head != null; head = sameCost.poll()) {
+        for (Waiter<ReservingKey> head = sameCost.poll(); head != null; head = sameCost.poll()) {
             head.dueAt(at);
             if (answer(head, decision)) {
                 return;
@@ -378,7 +370,7 @@ final class ReservationQueue extends KeyQueue<Waiter<Decision>, WaiterList<Waite
     }
 
     @Override
-    protected void deny(Waiter<Decision> waiter, long now, long grantedAt) {
+    protected void deny(Waiter<ReservingKey> waiter, long now, long grantedAt) {
         answer(waiter, key.deny(now, waiter.permits(), grantedAt));
     }
 }

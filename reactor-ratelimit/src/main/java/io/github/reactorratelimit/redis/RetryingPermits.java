@@ -28,6 +28,11 @@ final class RetryingPermits implements RetryingKey {
     }
 
     @Override
+    public String key() {
+        return key;
+    }
+
+    @Override
     public long now() {
         return permits.now();
     }

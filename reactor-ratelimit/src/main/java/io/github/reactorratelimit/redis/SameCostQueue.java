@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.queue.Waiter;
 import java.util.ArrayDeque;
 import java.util.Comparator;
@@ -19,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class SameCostQueue {
 
     /** In order of arrival; those that left are skipped. */
-    private final Deque<Waiter<Decision>> waiters = new ArrayDeque<>();
+    private final Deque<Waiter<ReservingKey>> waiters = new ArrayDeque<>();
 
     private final TreeSet<Numbered> slots = new TreeSet<>(
             Comparator.<Numbered>comparingLong(one -> one.slot.order()).thenComparingLong(one -> one.number));
@@ -35,7 +34,7 @@ final class SameCostQueue {
     /** Several slots may be for the same time. */
     private record Numbered(ReservingKey.Slot slot, long number) {}
 
-    void join(Waiter<Decision> waiter) {
+    void join(Waiter<ReservingKey> waiter) {
         waiters.add(waiter);
         waiting++;
     }
@@ -65,13 +64,13 @@ final class SameCostQueue {
     }
 
     /** The last waiters, for which there is neither a slot nor a reservation in flight. */
-    List<Waiter<Decision>> lacking() {
+    List<Waiter<ReservingKey>> lacking() {
         int count = waiting - slots.size() - inFlight;
         if (count <= 0) {
             return List.of();
         }
         waiters.removeIf(waiter -> !waiter.isLinked());
-        List<Waiter<Decision>> inOrder = List.copyOf(waiters);
+        List<Waiter<ReservingKey>> inOrder = List.copyOf(waiters);
         return inOrder.subList(inOrder.size() - count, inOrder.size());
     }
 
@@ -101,21 +100,21 @@ final class SameCostQueue {
 
     /** Removes and returns the first that has not left. */
     @Nullable
-    Waiter<Decision> poll() {
-        Waiter<Decision> first = waiters.poll();
+    Waiter<ReservingKey> poll() {
+        Waiter<ReservingKey> first = waiters.poll();
         while (first != null && !first.isLinked()) {
             first = waiters.poll();
         }
         return first;
     }
 
-    void forEachWaiter(Consumer<Waiter<Decision>> action) {
+    void forEachWaiter(Consumer<Waiter<ReservingKey>> action) {
         waiters.removeIf(waiter -> !waiter.isLinked());
         List.copyOf(waiters).forEach(action);
     }
 
     /** The waiters that will leave at a slot if nothing changes. */
-    void forEachReserved(BiConsumer<Waiter<Decision>, ReservingKey.Slot> action) {
+    void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservingKey.Slot> action) {
         Iterator<Numbered> times = List.copyOf(slots).iterator();
         forEachWaiter(waiter -> {
             if (times.hasNext()) {

@@ -143,6 +143,11 @@ final class SlotReservation implements ReservingKey {
     }
 
     @Override
+    public String key() {
+        return key;
+    }
+
+    @Override
     public long now() {
         return permits.now();
     }
@@ -157,7 +162,7 @@ final class SlotReservation implements ReservingKey {
                 .onErrorResume(
                         VersionedCommands.NoSlotsException.class,
                         none -> queues.retrying()
-                                .await(key, new RetryingPermits(permits, key, override), count, maxWaitNanos)
+                                .<Decision>await(new RetryingPermits(permits, key, override), count, maxWaitNanos)
                                 .map(Answer::of))
                 .onErrorResume(
                         RedisUnavailableException.class,

@@ -4,9 +4,8 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
+import io.github.reactorratelimit.spi.EngineCalls.Result;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -23,20 +22,11 @@ final class HeldLeases {
 
     private final EngineCalls calls;
     private final LimiterSettings settings;
-    private final Map<Debit, Held> held = new ConcurrentHashMap<>();
+
+    /** By lease the time of its entry. After a renewal with an unknown outcome it may be wrong: then the entry ends by itself. */
+    private final Map<Debit, Long> held = new ConcurrentHashMap<>();
+
     private final AtomicBoolean scheduled = new AtomicBoolean();
-
-    /** The time of the entry, and the time to which a renewal in flight moves it. */
-    private static final class Held {
-
-        private volatile long at;
-        private volatile long moving;
-
-        Held(long at) {
-            this.at = at;
-            this.moving = at;
-        }
-    }
 
     HeldLeases(EngineCalls calls, LimiterSettings settings) {
         this.calls = calls;
@@ -46,28 +36,20 @@ final class HeldLeases {
     /** Holds a debit if it is a lease. */
     void hold(Debit debit) {
         if (debit.policy() instanceof ConcurrencyLimit limit) {
-            held.put(debit, new Held(debit.atTick()));
+            held.put(debit, debit.atTick());
             schedule(limit.lease());
         }
     }
 
-    /** Holds none of the key's leases any more, because they were reset. */
-    void forget(String key) {
-        held.keySet().removeIf(debit -> debit.key().equals(key));
+    /** Holds none of the key's leases any more that were taken before a reset. */
+    void forget(String key, long resetAt) {
+        held.keySet().removeIf(debit -> debit.key().equals(key) && debit.atTick() < resetAt);
     }
 
-    /** The step that ends a lease. */
-    EngineCalls.Step<Boolean> release(Debit debit) {
-        Held lease = held.remove(debit);
-        Held known = lease == null ? new Held(debit.atTick()) : lease;
-        return seen -> new EngineCalls.Result<>(without(seen, debit, known), true);
-    }
-
-    private static <S> KeyValue<S> without(KeyValue<S> seen, Debit debit, Held lease) {
-        S next = seen.steps().refund(seen.state(), seen.now(), lease.at, debit.permits());
-        return next == seen.state()
-                ? seen.with(seen.steps().refund(seen.state(), seen.now(), lease.moving, debit.permits()))
-                : seen.with(next);
+    /** Holds a lease no longer; the time of its entry. */
+    long release(Debit debit) {
+        Long at = held.remove(debit);
+        return at == null ? debit.atTick() : at;
     }
 
     private void schedule(Duration lease) {
@@ -83,37 +65,23 @@ final class HeldLeases {
 
     private void renewAll(Duration lease) {
         scheduled.set(false);
-        held.keySet().stream()
-                .map(Debit::key)
-                .distinct()
-                .forEach(key -> calls.command(key, seen -> renew(seen, key), done -> {})
-                        .subscribe(done -> {}, unavailable -> {}));
+        held.forEach((debit, at) -> calls.command(debit.key(), seen -> renew(seen, debit))
+                .subscribe(Runnable::run, unavailable -> {}));
         schedule(lease);
     }
 
     /** An entry that is not there any more expired before it was renewed: the lease may be one too many now. */
-    private <S> EngineCalls.Result<Boolean> renew(KeyValue<S> seen, String key) {
-        List<Held> moved = new ArrayList<>();
-        long now = seen.now();
-        long lost = 0;
-        S state = seen.state();
-        for (Map.Entry<Debit, Held> entry : held.entrySet()) {
-            Debit debit = entry.getKey();
-            if (debit.key().equals(key)) {
-                Held lease = entry.getValue();
-                S without = seen.steps().refund(state, now, lease.at, debit.permits());
-                lost += without == state ? debit.permits() : 0;
-                state = seen.steps()
-                        .charge(without, now, debit.permits(), seen.steps().capacity());
-                lease.moving = now;
-                moved.add(lease);
-            }
+    private Result<Runnable> renew(KeyValue<?> seen, Debit debit) {
+        Long at = held.get(debit);
+        if (at == null) {
+            return new Result<>(seen, () -> {});
         }
-        long tooLate = lost;
-        return new EngineCalls.Result<>(seen.with(state), true, () -> {
-            moved.forEach(lease -> lease.at = now);
-            if (tooLate > 0) {
-                settings.recorder().counted(Event.LEASE_LOST, tooLate);
+        KeyValue<?> without = seen.refund(at, debit.permits());
+        boolean isLost = without == seen;
+        return new Result<>(without.charge(debit.permits(), seen.steps().capacity()), () -> {
+            held.replace(debit, at, seen.now());
+            if (isLost) {
+                settings.recorder().counted(Event.LEASE_LOST, debit.permits());
             }
         });
     }

@@ -5,6 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.PolicyText;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -95,6 +97,30 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
 
     KeyValue<S> with(S next) {
         return next == state ? this : new KeyValue<>(steps, next, pausedUntil, now);
+    }
+
+    KeyValue<S> debit(long permits) {
+        return with(steps.debit(state, now, permits));
+    }
+
+    KeyValue<S> refund(long debitedAt, long permits) {
+        return with(steps.refund(state, now, debitedAt, permits));
+    }
+
+    KeyValue<S> charge(long permits, long maxDebt) {
+        return with(steps.charge(state, now, permits, maxDebt));
+    }
+
+    long chargeable(long maxDebt) {
+        return steps.chargeable(state, now, maxDebt);
+    }
+
+    Reading read(long permits) {
+        return steps.read(state, now, permits);
+    }
+
+    Projection<S> projection() {
+        return Projection.of(steps, state, now);
     }
 
     KeyValue<S> withPause(long until) {

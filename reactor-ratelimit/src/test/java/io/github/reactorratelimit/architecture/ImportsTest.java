@@ -95,6 +95,7 @@ class ImportsTest {
                     Set.of(
                             "LocalQueues",
                             "QueuedKey",
+                            "QueuedRequest",
                             "RetryingQueue",
                             "RetryingKey",
                             "ImmediateKey",
@@ -103,13 +104,9 @@ class ImportsTest {
                             // For the queues of other packages.
                             "KeyQueue",
                             "KeyQueues",
-                            "DecisionQueues",
                             "CallingQueue",
                             "QueueRuntime",
-                            "Waiter",
-                            "WaiterList",
-                            "WaiterSet",
-                            "AnswerDispatcher")),
+                            "Waiter")),
             // Internal: the steps that stores in other packages run, and replay.
             Map.entry(
                     "algorithm",

@@ -2,36 +2,18 @@ package io.github.reactorratelimit.fairness;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.RateLimiter;
-import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.queue.QueueRuntime;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import reactor.core.publisher.BaseSubscriber;
 import reactor.core.scheduler.Schedulers;
 
 class FairClassTest {
 
     private final FairClass calls = new FairClass();
-    private final FairKeyQueue line = new FairKeyQueue(
-            RateLimiter.of(TokenBucket.perSecond(1)),
-            "k",
-            new FairQueue(1, 10, 1, 1),
-            Duration.ofMillis(1),
-            Schedulers.immediate(),
-            new QueueRuntime("k", Schedulers.immediate(), Schedulers.immediate(), RateLimitRecorder.NOOP));
-
     private FairCall add(String tenant, long permits, long weight) {
         RequestedPermits requested = new RequestedPermits(RequestedPermits.Form.SPENT, permits);
-        FairCall call = new FairCall(
-                line,
-                line.runtime(),
-                new BaseSubscriber<Object>() {},
-                new FairCall.Request(tenant, 0, requested, weight, Long.MAX_VALUE),
-                (given, granted) -> {});
+        FairCall call =
+                new FairCall("k", Schedulers.immediate(), (given, granted) -> {}, tenant, 0, requested, weight);
         calls.add(call);
         return call;
     }

@@ -2,7 +2,9 @@ package io.github.reactorratelimit.queue;
 
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -27,9 +29,15 @@ public class QueueModel {
 
     private static final int WAITERS = 3;
 
-    private final QueueRuntime runtime =
-            new QueueRuntime("model", Schedulers.parallel(), Schedulers.immediate(), RateLimitRecorder.NOOP);
-    private final Queues queues = new Queues(runtime);
+    private final KeyQueues<Request, PermitQueue> queues = new KeyQueues<>(
+            new LimiterSettings(
+                    "model",
+                    TokenBucket.perSecond(1),
+                    Schedulers.parallel(),
+                    Schedulers.immediate(),
+                    RateLimitRecorder.NOOP,
+                    WAITERS),
+            PermitQueue::new);
     private final AtomicInteger permits = new AtomicInteger();
     private final AtomicInteger given = new AtomicInteger();
     private volatile boolean paused;
@@ -68,8 +76,7 @@ public class QueueModel {
     public void cancel(@Param(name = "waiter") int index) {
         Request request = requests.get(index);
         if (request != null) {
-            request.cancelled = true;
-            request.waiter.cancel();
+            request.cancel();
         }
     }
 
@@ -93,7 +100,7 @@ public class QueueModel {
     @Operation(runOnce = true)
     public void close() {
         closed = true;
-        runtime.close().subscribe();
+        queues.close().subscribe();
     }
 
     private void comeBack() {
@@ -124,20 +131,46 @@ public class QueueModel {
         }
     }
 
-    /** A subscriber that counts its signals. */
-    private final class Request implements CoreSubscriber<Integer> {
+    /** A request and its subscriber, which counts its signals. */
+    private final class Request implements QueuedRequest, CoreSubscriber<Integer> {
 
-        private final Waiter<Integer> waiter = new Waiting(this);
         private final AtomicInteger granted = new AtomicInteger();
         private final AtomicInteger failed = new AtomicInteger();
+        private volatile @Nullable Subscription waiter;
         private volatile boolean cancelled;
 
         void start() {
-            waiter.request(1);
+            queues.<Integer>await(this, 1, Long.MAX_VALUE).subscribe(this);
+        }
+
+        void cancel() {
+            Subscription started = waiter;
+            if (started != null) {
+                cancelled = true;
+                started.cancel();
+            }
         }
 
         @Override
-        public void onSubscribe(Subscription subscription) {}
+        public String key() {
+            return "key";
+        }
+
+        @Override
+        public long now() {
+            return 0;
+        }
+
+        @Override
+        public void giveBack(Object undelivered) {
+            comeBack();
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            waiter = subscription;
+            subscription.request(1);
+        }
 
         @Override
         public void onNext(Integer value) {
@@ -153,58 +186,19 @@ public class QueueModel {
         public void onComplete() {}
     }
 
-    private final class Waiting extends Waiter<Integer> {
-
-        Waiting(Request request) {
-            super(runtime, request, 1, Long.MAX_VALUE);
-        }
-
-        @Override
-        protected void join() {
-            if (runtime.isClosed()) {
-                claim(runtime.closedException());
-            } else {
-                arriveAt(0);
-                queues.join("key", this, PermitQueue::new);
-            }
-        }
-
-        @Override
-        protected void leave() {
-            queues.leave("key", this);
-        }
-
-        @Override
-        protected void refund(Integer undelivered) {
-            comeBack();
-        }
-    }
-
-    private static final class Queues extends KeyQueues<Waiter<Integer>, PermitQueue> {
-
-        Queues(QueueRuntime runtime) {
-            super(runtime);
-        }
-    }
-
     /** Grants what is there, in order of arrival. */
-    private final class PermitQueue extends KeyQueue<Waiter<Integer>, WaiterList<Waiter<Integer>>> {
+    private final class PermitQueue extends KeyQueue<Request> {
 
-        PermitQueue() {
-            super(runtime, new WaiterList<>());
+        PermitQueue(QueueRuntime runtime, Request first) {
+            super(runtime, first);
         }
 
         @Override
-        public long now() {
-            return 0;
-        }
-
-        @Override
-        protected void admit(Waiter<Integer> newcomer, long now) {}
+        protected void admit(Waiter<Request> newcomer, long now) {}
 
         @Override
         protected long serve(long now) {
-            for (Waiter<Integer> head = waiters.first(); head != null && take(); head = waiters.first()) {
+            for (Waiter<Request> head = first(); head != null && take(); head = first()) {
                 if (!answer(head, 1, WaitOutcome.GRANTED)) {
                     permits.incrementAndGet();
                 }
@@ -217,7 +211,7 @@ public class QueueModel {
         }
 
         @Override
-        protected void deny(Waiter<Integer> waiter, long now, long grantedAt) {
+        protected void deny(Waiter<Request> waiter, long now, long grantedAt) {
             throw new IllegalStateException("no waiter has a deadline");
         }
     }

@@ -30,7 +30,7 @@ class QueueModelCheckTest {
     enum Mutant {
         SIGNAL_DURING_THE_DRAIN_IS_LOST("DrainLoop", "seen = missed.addAndGet(-seen);", "missed.set(0); seen = 0;"),
         RETIRED_QUEUE_KEEPS_A_WAITER(
-                "KeyQueue", "return signal() || !arrivals.remove(waiter);", "signal(); return true;");
+                "KeyQueue", "return signal() || !mailbox.remove(waiter);", "signal(); return true;");
 
         private final String type;
         private final String right;

@@ -27,7 +27,7 @@ class RetryingQueueTest {
     private static final ConcurrencyLimit LIMIT = ConcurrencyLimit.of(1);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final DecisionQueues<RetryingKey, RetryingQueue> lines =
+    private final KeyQueues<RetryingKey, RetryingQueue> lines =
             RetryingQueue.queues(new LimiterSettings("line", LIMIT, time, time, RateLimitRecorder.NOOP, 10));
     private final HandDesk desk = new HandDesk();
 
@@ -44,6 +44,11 @@ class RetryingQueueTest {
 
         final List<Long> askedAtMillis = new ArrayList<>();
         Mono<Decision> answer = Mono.fromSupplier(() -> denial(1, Decision.Quota.UNKNOWN));
+
+        @Override
+        public String key() {
+            return "k";
+        }
 
         @Override
         public long now() {
@@ -90,7 +95,7 @@ class RetryingQueueTest {
 
     @Test
     void headAsksLessAndLessOftenUntilThereIsAReason() {
-        waits.add(lines.await("k", desk, 1, LimiterState.UNBOUNDED).subscribe());
+        waits.add(lines.<Decision>await(desk, 1, LimiterState.UNBOUNDED).subscribe());
         advanceMillis(1_000);
         List<Long> pauses = desk.pauses();
         for (int i = 0; i < pauses.size(); i++) {
@@ -110,7 +115,7 @@ class RetryingQueueTest {
     void reasonThatComesWhileAnAskIsUnderWayIsNotForgotten() {
         Sinks.One<Decision> late = Sinks.one();
         desk.answer = late.asMono();
-        waits.add(lines.await("k", desk, 1, LimiterState.UNBOUNDED).subscribe());
+        waits.add(lines.<Decision>await(desk, 1, LimiterState.UNBOUNDED).subscribe());
         lines.ifWaiting("k", RetryingQueue::retryNow);
         assertThat(desk.askedAtMillis).hasSize(1);
         desk.answer = Mono.never();
@@ -121,7 +126,7 @@ class RetryingQueueTest {
     @Test
     void waiterIsNotDeniedBeforeItsPatienceEnds() {
         AtomicReference<Decision> answer = new AtomicReference<>();
-        lines.await("k", desk, 1, Duration.ofMillis(100).toNanos()).subscribe(answer::set);
+        lines.<Decision>await(desk, 1, Duration.ofMillis(100).toNanos()).subscribe(answer::set);
         advanceMillis(99);
         assertThat(answer).hasNullValue();
         advanceMillis(1);

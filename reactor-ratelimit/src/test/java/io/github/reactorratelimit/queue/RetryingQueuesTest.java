@@ -24,9 +24,14 @@ class RetryingQueuesTest implements RetryingKey {
     private static final TokenBucket POLICY = TokenBucket.perHour(1);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final DecisionQueues<RetryingKey, RetryingQueue> lines =
+    private final KeyQueues<RetryingKey, RetryingQueue> lines =
             RetryingQueue.queues(new LimiterSettings("test", POLICY, time, time, RateLimitRecorder.NOOP, 100));
     private final Deque<Sinks.One<Decision>> asked = new ArrayDeque<>();
+
+    @Override
+    public String key() {
+        return KEY;
+    }
 
     @Override
     public long now() {
@@ -62,7 +67,7 @@ class RetryingQueuesTest implements RetryingKey {
     }
 
     private CompletableFuture<Decision> await(Duration maxWait) {
-        return lines.await(KEY, this, 1, maxWait.toNanos()).toFuture();
+        return lines.<Decision>await(this, 1, maxWait.toNanos()).toFuture();
     }
 
     private void denyForADay() {

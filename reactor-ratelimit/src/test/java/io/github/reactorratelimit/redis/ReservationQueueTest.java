@@ -10,7 +10,7 @@ import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.queue.DecisionQueues;
+import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.QueuedKey;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ class ReservationQueueTest {
     private static final Duration FOREVER = Duration.ofNanos(LimiterState.UNBOUNDED);
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
-    private final DecisionQueues<ReservingKey, ReservationQueue> lines = new DecisionQueues<>(
+    private final KeyQueues<ReservingKey, ReservationQueue> lines = new KeyQueues<>(
             new LimiterSettings("line", POLICY, time, time, RateLimitRecorder.NOOP, 10),
             (runtime, state) -> new ReservationQueue(runtime, 10, state));
     private final HandDesk desk = new HandDesk();
@@ -43,7 +43,7 @@ class ReservationQueueTest {
     }
 
     private Disposable wait(String name, long permits, Duration maxWait) {
-        return lines.await("k", desk, permits, maxWait.toNanos())
+        return lines.<Decision>await(desk, permits, maxWait.toNanos())
                 .subscribe(
                         decision -> happened(name + (decision.allowed() ? " left" : " denied")),
                         error -> happened(name + " failed"));
@@ -72,6 +72,11 @@ class ReservationQueueTest {
 
         Mono<Answer> instead = Mono.empty();
         Mono<Void> refreshing = Mono.empty();
+
+        @Override
+        public String key() {
+            return "k";
+        }
 
         @Override
         public long now() {
@@ -204,7 +209,7 @@ class ReservationQueueTest {
 
         assertThat(desk.freed).containsExactly(100L);
         assertThat(events).isEmpty();
-        assertThat(lines.pending()).isZero();
+        assertThat(lines.runtime().pending()).isZero();
     }
 
     @Test
@@ -304,7 +309,7 @@ class ReservationQueueTest {
         advance(1_000);
 
         assertThat(events).containsExactly("a left at 100", "b left at 500");
-        assertThat(lines.pending()).isZero();
+        assertThat(lines.runtime().pending()).isZero();
     }
 
     @Test
@@ -325,7 +330,7 @@ class ReservationQueueTest {
         advance(1);
 
         assertThat(events).containsExactly("a failed at 0");
-        assertThat(lines.pending()).isZero();
+        assertThat(lines.runtime().pending()).isZero();
     }
 
     @Test
@@ -339,7 +344,7 @@ class ReservationQueueTest {
         advance(1_000);
 
         assertThat(events).containsExactly("a left at 100");
-        assertThat(lines.pending()).isZero();
+        assertThat(lines.runtime().pending()).isZero();
     }
 
     @Test

@@ -2,6 +2,9 @@ package io.github.reactorratelimit.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.testing.Drops;
 import java.util.ArrayList;
@@ -13,14 +16,20 @@ import org.junit.jupiter.api.Test;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-class AnswerDispatcherTest {
+class QueueRuntimeTest {
 
     private static final int MANY = 100_000;
+
+    private static QueueRuntime runtime(Scheduler callbacks) {
+        LimiterSettings settings = new LimiterSettings(
+                "test", TokenBucket.perSecond(1), Schedulers.parallel(), callbacks, RateLimitRecorder.NOOP, 1);
+        return new QueueRuntime(settings, () -> {});
+    }
 
     @Test
     void schedulerThatRunsTasksAtOnceDeliversInOrderWithoutRecursion() {
         List<Integer> delivered = new ArrayList<>();
-        AnswerDispatcher dispatcher = new AnswerDispatcher(Schedulers.immediate());
+        QueueRuntime dispatcher = runtime(Schedulers.immediate());
         IntStream.range(0, MANY).forEach(i -> dispatcher.add(() -> delivered.add(i)));
         dispatcher.dispatch();
         assertThat(delivered).hasSize(MANY).isSorted();
@@ -30,7 +39,7 @@ class AnswerDispatcherTest {
     void oneTaskDeliversAllAnswersInOrder() {
         ManualScheduler scheduler = new ManualScheduler(0);
         List<Integer> delivered = new ArrayList<>();
-        AnswerDispatcher dispatcher = new AnswerDispatcher(scheduler);
+        QueueRuntime dispatcher = runtime(scheduler);
         IntStream.range(0, 100).forEach(i -> dispatcher.add(() -> delivered.add(i)));
         dispatcher.dispatch();
         scheduler.runDue();
@@ -42,7 +51,7 @@ class AnswerDispatcherTest {
         ManualScheduler scheduler = new ManualScheduler(0);
         scheduler.dispose();
         List<Integer> delivered = new ArrayList<>();
-        AnswerDispatcher dispatcher = new AnswerDispatcher(scheduler);
+        QueueRuntime dispatcher = runtime(scheduler);
         IntStream.range(0, 100)
                 .forEach(i -> dispatcher.add(() -> {
                     if (i == 50) {
@@ -62,7 +71,7 @@ class AnswerDispatcherTest {
         Scheduler threads = Schedulers.newBoundedElastic(slow + 1, MANY, "callbacks");
         CountDownLatch end = new CountDownLatch(1);
         CountDownLatch others = new CountDownLatch(10 * slow);
-        AnswerDispatcher dispatcher = new AnswerDispatcher(threads);
+        QueueRuntime dispatcher = runtime(threads);
         for (int i = 0; i < slow; i++) {
             dispatcher.add(() -> await(end));
             IntStream.range(0, 10).forEach(j -> dispatcher.add(others::countDown));
@@ -85,7 +94,7 @@ class AnswerDispatcherTest {
     void subscriberThatThrowsKeepsNobodyFromTheirAnswers() {
         ManualScheduler scheduler = new ManualScheduler(0);
         List<Integer> delivered = new ArrayList<>();
-        AnswerDispatcher dispatcher = new AnswerDispatcher(scheduler);
+        QueueRuntime dispatcher = runtime(scheduler);
         for (int i = 0; i < 100; i++) {
             int answer = i;
             dispatcher.add(() -> {
