@@ -70,7 +70,7 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
         };
     }
 
-    private Waiter<R> waiter(CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
+    final Waiter<R> waiter(CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
         return new Waiter<>(runtime, actual, request, permits, maxWaitNanos) {
 
             private @Nullable Q queue;

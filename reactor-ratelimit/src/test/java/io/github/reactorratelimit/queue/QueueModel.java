@@ -76,7 +76,8 @@ public class QueueModel {
     public void cancel(@Param(name = "waiter") int index) {
         Request request = requests.get(index);
         if (request != null) {
-            request.cancel();
+            request.cancelled = true;
+            request.waiter.cancel();
         }
     }
 
@@ -132,23 +133,15 @@ public class QueueModel {
     }
 
     /** A request and its subscriber, which counts its signals. */
-    private final class Request implements QueuedRequest, CoreSubscriber<Integer> {
+    private final class Request implements QueuedRequest, CoreSubscriber<Object> {
 
         private final AtomicInteger granted = new AtomicInteger();
         private final AtomicInteger failed = new AtomicInteger();
-        private volatile @Nullable Subscription waiter;
+        private final Waiter<Request> waiter = queues.waiter(this, this, 1, Long.MAX_VALUE);
         private volatile boolean cancelled;
 
         void start() {
-            queues.<Integer>await(this, 1, Long.MAX_VALUE).subscribe(this);
-        }
-
-        void cancel() {
-            Subscription started = waiter;
-            if (started != null) {
-                cancelled = true;
-                started.cancel();
-            }
+            waiter.request(1);
         }
 
         @Override
@@ -167,13 +160,10 @@ public class QueueModel {
         }
 
         @Override
-        public void onSubscribe(Subscription subscription) {
-            waiter = subscription;
-            subscription.request(1);
-        }
+        public void onSubscribe(Subscription subscription) {}
 
         @Override
-        public void onNext(Integer value) {
+        public void onNext(Object value) {
             granted.incrementAndGet();
         }
 

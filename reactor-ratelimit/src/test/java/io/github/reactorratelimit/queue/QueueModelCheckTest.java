@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 class QueueModelCheckTest {
 
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
-    private static final String SCENARIOS = FULL ? "100" : "12";
-    private static final String INTERLEAVINGS = FULL ? "2000" : "40";
+    private static final String SCENARIOS = FULL ? "100" : "6";
+    private static final String INTERLEAVINGS = FULL ? "2000" : "30";
     private static final Path SOURCES = Path.of("src/main/java");
     private static final String CLASS_PATH =
             System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -83,6 +83,9 @@ class QueueModelCheckTest {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-Xmx256m",
+                        // A short run: most of it is loading and changing classes.
+                        "-XX:TieredStopAtLevel=1",
+                        "-XX:+UseSerialGC",
                         "-XX:+EnableDynamicAgentLoading",
                         "-cp",
                         classPath,
