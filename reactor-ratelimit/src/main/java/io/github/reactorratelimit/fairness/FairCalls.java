@@ -1,17 +1,17 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Saturated;
-import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.QueueRuntime;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
-import reactor.core.scheduler.Scheduler;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.util.context.ContextView;
 
 /** The calls of tenants to one key of a limiter, checked and put into its queue. */
@@ -46,8 +46,7 @@ final class FairCalls {
         this.weights = weights;
         this.clock = settings.scheduler();
         this.queues = new KeyQueues<>(
-                settings,
-                (runtime, first) -> new FairKeyQueue(runtime, first, limiter, order, ahead, this::giveBack));
+                settings, (runtime, first) -> new FairKeyQueue(runtime, first, limiter, order, ahead, this::giveBack));
     }
 
     /** A store that cannot be reached counts what is lost. */

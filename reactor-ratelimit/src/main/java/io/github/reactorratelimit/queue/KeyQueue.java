@@ -269,8 +269,8 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
     protected final void watch(Waiter<R> waiter) {
         if (waiter.hasDeadline()) {
             if (deadlines == null) {
-                deadlines = new TreeSet<>(Comparator.<Waiter<R>>comparingLong(Waiter::notAfter)
-                        .thenComparingLong(one -> one.sequence));
+                deadlines = new TreeSet<>(
+                        Comparator.<Waiter<R>>comparingLong(Waiter::notAfter).thenComparingLong(one -> one.sequence));
             }
             deadlines.add(waiter);
         }

@@ -180,9 +180,7 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
         if (all != null) {
             return all;
         }
-        for (Waiter<ImmediateKey> waiter = after(head);
-                waiter != null && waiter != newcomer;
-                waiter = after(waiter)) {
+        for (Waiter<ImmediateKey> waiter = after(head); waiter != null && waiter != newcomer; waiter = after(waiter)) {
             end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
         }
         return end;

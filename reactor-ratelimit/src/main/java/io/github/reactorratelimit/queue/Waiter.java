@@ -77,8 +77,7 @@ public abstract class Waiter<R extends QueuedRequest> implements Subscription, S
     @Nullable
     Waiter<R> next;
 
-    protected Waiter(
-            QueueRuntime runtime, CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
+    protected Waiter(QueueRuntime runtime, CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
         this.runtime = runtime;
         this.actual = actual;
         this.request = request;

@@ -18,8 +18,8 @@ final class RedisQueues {
 
     RedisQueues(LimiterSettings settings) {
         this.retrying = RetryingQueue.queues(settings);
-        this.reserving = new KeyQueues<>(
-                settings, (runtime, key) -> new ReservationQueue(runtime, settings.maxWaiters(), key));
+        this.reserving =
+                new KeyQueues<>(settings, (runtime, key) -> new ReservationQueue(runtime, settings.maxWaiters(), key));
     }
 
     KeyQueues<RetryingKey, RetryingQueue> retrying() {

@@ -103,8 +103,8 @@ final class EngineCalls {
      */
     <T> Mono<T> command(String key, Function<KeyValue<?>, Result<T>> step) {
         String name = settings.name();
-        return Mono.defer(() -> queues.await(
-                new Command(name.length() + ":" + name + ":" + key, step), 1, deadline.toNanos()));
+        return Mono.defer(
+                () -> queues.await(new Command(name.length() + ":" + name + ":" + key, step), 1, deadline.toNanos()));
     }
 
     /** One step on a key's value, for one subscriber. */
@@ -184,7 +184,8 @@ final class EngineCalls {
                 commands.add(command);
             }
             batch = commands;
-            Mono<Optional<byte[]>> stored = engine.get(key.key()).map(Optional::of).defaultIfEmpty(Optional.empty());
+            Mono<Optional<byte[]>> stored =
+                    engine.get(key.key()).map(Optional::of).defaultIfEmpty(Optional.empty());
             return Mono.zip(stored, engine.now(), (bytes, now) -> swap(commands, bytes.orElse(null), now))
                     .flatMap(swapped -> swapped)
                     .timeout(deadline, Mono.error(this::noAnswer), settings.scheduler());
@@ -216,7 +217,8 @@ final class EngineCalls {
         protected void take(Object received, long now) {
             if (received.equals(false)) {
                 long backoff = Math.min(MAX_BACKOFF_NANOS, TimeUnit.MILLISECONDS.toNanos(lostRaces++));
-                notBefore = now + (backoff == 0 ? 0 : ThreadLocalRandom.current().nextLong(backoff));
+                notBefore =
+                        now + (backoff == 0 ? 0 : ThreadLocalRandom.current().nextLong(backoff));
                 return;
             }
             lostRaces = 0;

@@ -65,8 +65,8 @@ final class HeldLeases {
 
     private void renewAll(Duration lease) {
         scheduled.set(false);
-        held.forEach((debit, at) -> calls.command(debit.key(), seen -> renew(seen, debit))
-                .subscribe(Runnable::run, unavailable -> {}));
+        held.forEach((debit, at) ->
+                calls.command(debit.key(), seen -> renew(seen, debit)).subscribe(Runnable::run, unavailable -> {}));
         schedule(lease);
     }
 

@@ -10,10 +10,10 @@ import reactor.core.scheduler.Schedulers;
 class FairClassTest {
 
     private final FairClass calls = new FairClass();
+
     private FairCall add(String tenant, long permits, long weight) {
         RequestedPermits requested = new RequestedPermits(RequestedPermits.Form.SPENT, permits);
-        FairCall call =
-                new FairCall("k", Schedulers.immediate(), (given, granted) -> {}, tenant, 0, requested, weight);
+        FairCall call = new FairCall("k", Schedulers.immediate(), (given, granted) -> {}, tenant, 0, requested, weight);
         calls.add(call);
         return call;
     }

@@ -3,9 +3,9 @@ package io.github.reactorratelimit.queue;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.testing.Drops;
 import java.util.ArrayList;
 import java.util.List;
