@@ -71,6 +71,7 @@ final class HeldLeases {
     }
 
     /** An entry that is not there any more expired before it was renewed: the lease may be one too many now. */
+    @SuppressWarnings("ReferenceEquality") // a refund that finds nothing returns the value that it was given
     private Result<Runnable> renew(KeyValue<?> seen, Debit debit) {
         Long at = held.get(debit);
         if (at == null) {
