@@ -6,19 +6,21 @@ import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.local.Cell.Outcome;
+import io.github.reactorratelimit.local.Cell.Shared;
 import java.lang.invoke.VarHandle;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A table in which at most a bounded number of keys have a {@link Cell} of their own, and how it stays exact when keys come
  * and go.
  *
- * <p><b>Where a key's state is.</b> A key in the table has its own cell, in its {@link Slots}. When the table is full and the
+ * <p><b>Where a key's state is.</b> A key in the table has its own cell, in a {@link CellMap}. When the table is full and the
  * {@link Evictor} finds nothing to evict, a new key is served by one of the {@link OverflowCells}, shared with other keys. The
  * promise is that no key is ever allowed more than its policy alone would: every cell it meets holds at least what the key
  * spent and still counts. Debits of other keys on a shared cell only make it stricter. (Where the policy's phase is set by the
@@ -63,70 +65,101 @@ final class BoundedKeyTable<S> extends KeyTable {
     private static final String NEVER_DIE = "overflow cells never die";
 
     /** Never debited: what a key that was never seen starts from. */
-    private final ObjectCell<S> pristine;
+    private final Cell<S> pristine;
 
     /** Whether permits come back by refund only. */
     private final boolean inFlight;
 
+    private final CellMap<S> cells;
+    private final Shared<S> shared;
     private final EvictionHorizon horizon;
-    private final Slots<S> slots;
-    private final Evictor evictor;
+    private final Evictor<S> evictor;
     private final OverflowCells<S> overflow;
     private final ResetTimes resets = new ResetTimes();
-    private final BiConsumer<String, Cell<S>> beginner = this::begin;
 
     private volatile @Nullable CarriedSpend carried;
     private volatile boolean frozen;
 
-    /** @param needsRelease whether permits come back by refund only */
     BoundedKeyTable(
-            Slots<S> slots,
-            ObjectCell<S> pristine,
-            boolean needsRelease,
+            CellMap<S> cells,
+            Shared<S> shared,
+            Cell<S> pristine,
             OverflowCells<S> overflow,
             @Nullable CarriedSpend carried) {
-        this.slots = slots;
+        this.cells = cells;
+        this.shared = shared;
         this.pristine = pristine;
-        this.inFlight = needsRelease;
-        this.horizon = pristine.shared.horizon();
-        this.evictor = slots.evictor();
+        this.inFlight = shared.steps.policy().needsRelease();
+        this.horizon = shared.horizon;
+        this.evictor = new Evictor<>(cells, shared);
         this.overflow = overflow;
         this.carried = carried;
     }
 
-    Slots<S> slots() {
-        return slots;
+    CellMap<S> cells() {
+        return cells;
+    }
+
+    Evictor<S> evictor() {
+        return evictor;
     }
 
     @Override
     boolean tryTake(String key, long at, long permits) {
-        return switch (slots.tryTake(key, at, permits)) {
-            case TAKEN -> true;
-            case DENIED -> false;
-            case GONE -> debit(key, at, permits).allowed();
-        };
+        Cell<S> own = find(key, at);
+        Outcome outcome = own == null ? Outcome.GONE : own.tryTake(shared, at, permits);
+        return outcome == Outcome.GONE ? debit(key, at, permits).allowed() : outcome == Outcome.TAKEN;
+    }
+
+    /** The key's cell where it usually has one. The work of growing goes on also when no key enters. */
+    private @Nullable Cell<S> find(String key, long now) {
+        if (cells.isGrowing()) {
+            rehash(now);
+        }
+        return cells.find(key);
+    }
+
+    private void rehash(long now) {
+        if (!frozen) {
+            evictor.rehash(now);
+        }
     }
 
     @Override
     @Nullable
     Decision takeOrDeny(String key, long at, long permits) {
-        Outcome outcome = slots.tryTake(key, at, permits);
+        Cell<S> own = find(key, at);
+        Outcome outcome = own == null ? Outcome.GONE : own.tryTake(shared, at, permits);
         if (outcome == Outcome.TAKEN) {
             return null;
         }
-        Decision denial = outcome == Outcome.DENIED ? slots.denial(key, at, permits) : null;
+        Decision denial = own != null && outcome == Outcome.DENIED ? own.denial(shared, at, permits) : null;
         return denial == null ? super.takeOrDeny(key, at, permits) : denial;
     }
 
     @Override
+    Decision debit(Object owner, RateLimitPolicy policy, String key, long at, long permits) {
+        Cell<S> own = find(key, at);
+        Decision decision = own == null ? null : own.decide(shared, owner, policy, at, permits);
+        return decision == null ? super.debit(owner, policy, key, at, permits) : decision;
+    }
+
+    @Override
     Reading debit(String key, long at, long permits) {
-        for (Cell<S> own = enter(key, at); own != null; own = enter(key, at)) {
-            Reading reading = own.debit(at, permits);
-            if (reading != null) {
-                return reading;
+        Reading own = onCell(() -> enter(key, at), cell -> cell.debit(shared, at, permits));
+        return own == null ? debitOverflow(key, at, permits) : own;
+    }
+
+    /** Makes a step on the key's cell, and looks the key up again if the cell dies before; null if it has none. */
+    private static <S, R> @Nullable R onCell(
+            Supplier<@Nullable Cell<S>> lookup, Function<Cell<S>, @Nullable R> step) {
+        for (Cell<S> cell = lookup.get(); cell != null; cell = lookup.get()) {
+            R done = step.apply(cell);
+            if (done != null) {
+                return done;
             }
         }
-        return debitOverflow(key, at, permits);
+        return null;
     }
 
     private Reading debitOverflow(String key, long at, long permits) {
@@ -135,16 +168,14 @@ final class BoundedKeyTable<S> extends KeyTable {
         if (turnedAway != null) {
             return Cell.since(at, from, turnedAway);
         }
-        Cell<S> shared = overflow.get(key);
-        Reading reading = Objects.requireNonNull(shared.debit(from, permits), NEVER_DIE);
+        Cell<S> overflowed = overflow.get(key);
+        Reading reading = Objects.requireNonNull(overflowed.debit(shared, from, permits), NEVER_DIE);
         if (reading.allowed()) {
             VarHandle.fullFence();
-            for (Cell<S> own = own(key); own != null; own = own(key)) {
-                Reading ownReading = own.debit(at, permits);
-                if (ownReading != null) {
-                    takeBack(shared, from, permits);
-                    return ownReading;
-                }
+            Reading own = onCell(() -> own(key), cell -> cell.debit(shared, at, permits));
+            if (own != null) {
+                takeBack(overflowed, from, permits);
+                return own;
             }
         } else {
             overflow.denied();
@@ -152,9 +183,9 @@ final class BoundedKeyTable<S> extends KeyTable {
         return Cell.since(at, from, reading);
     }
 
-    private void takeBack(Cell<S> shared, long debitedAt, long permits) {
+    private void takeBack(Cell<S> overflowed, long debitedAt, long permits) {
         if (inFlight) {
-            shared.refund(() -> debitedAt, debitedAt, permits);
+            overflowed.refund(shared, () -> debitedAt, debitedAt, permits);
         }
     }
 
@@ -163,49 +194,46 @@ final class BoundedKeyTable<S> extends KeyTable {
         if (inFlight) {
             return permits;
         }
-        for (Cell<S> own = enter(key, now); own != null; own = enter(key, now)) {
-            long left = own.overdraw(now, permits, maxDebt);
-            if (left != Cell.GONE) {
-                return left;
-            }
-        }
-        long left = overflow.get(key).overdraw(horizon.notBefore(now), permits, maxDebt);
-        VarHandle.fullFence();
-        for (Cell<S> own = own(key); own != null; own = own(key)) {
-            long ownLeft = own.overdraw(now, permits, maxDebt);
-            if (ownLeft != Cell.GONE) {
-                return ownLeft;
-            }
-        }
-        return left;
+        return spend(key, now, (cell, at) -> cell.overdraw(shared, at, permits, maxDebt));
     }
 
     @Override
     List<Spending> spendAll(String key, long now) {
-        for (Cell<S> own = enter(key, now); own != null; own = enter(key, now)) {
-            List<Spending> before = own.spendAll(now);
-            if (before != null) {
-                return before;
-            }
+        return spend(key, now, (cell, at) -> cell.spendAll(shared, at));
+    }
+
+    /** A step of a cell as of a time; null if there is no state in the cell. */
+    private interface Spend<S, R> {
+        @Nullable
+        R of(Cell<S> cell, long at);
+    }
+
+    private <R> R spend(String key, long now, Spend<S, R> spend) {
+        R own = onCell(() -> enter(key, now), cell -> spend.of(cell, now));
+        if (own != null) {
+            return own;
         }
-        return Objects.requireNonNull(overflow.get(key).spendAll(horizon.notBefore(now)), NEVER_DIE);
+        R left = Objects.requireNonNull(spend.of(overflow.get(key), horizon.notBefore(now)), NEVER_DIE);
+        VarHandle.fullFence();
+        R entered = onCell(() -> own(key), cell -> spend.of(cell, now));
+        return entered == null ? left : entered;
     }
 
     @Override
     void refund(String key, LongSupplier clock, long debitedAt, long permits) {
-        for (Cell<S> own = slots.find(key); own != null && !own.isEntering(); own = slots.find(key)) {
+        for (Cell<S> own = cells.find(key); own != null && !own.isEntering(); own = cells.find(key)) {
             if (!inFlight && resets.isBeforeReset(key, debitedAt)) {
                 return;
             }
-            boolean isDone = own.refund(clock, debitedAt, permits);
+            boolean isDone = own.refund(shared, clock, debitedAt, permits);
             evictor.wake();
             if (isDone) {
                 return;
             }
         }
-        Cell<S> shared = inFlight ? overflow.peek(key) : null;
-        if (shared != null) {
-            shared.refund(clock, debitedAt, permits);
+        Cell<S> overflowed = inFlight ? overflow.peek(key) : null;
+        if (overflowed != null) {
+            overflowed.refund(shared, clock, debitedAt, permits);
         }
     }
 
@@ -220,7 +248,8 @@ final class BoundedKeyTable<S> extends KeyTable {
             if (own.kill()) {
                 // Debits since the first reading died too.
                 resets.record(key, clock.getAsLong());
-                slots.restart(key, own);
+                cells.restart(key, created -> created.begin(shared, pristine));
+                evictor.removeDead(key);
                 evictor.wake();
                 return;
             }
@@ -238,61 +267,51 @@ final class BoundedKeyTable<S> extends KeyTable {
 
     @Override
     Reading read(String key, long now, long permits) {
-        Cell<S> own = ownToRead(key);
+        Cell<S> own = own(key);
         if (own != null) {
-            return own.read(now, permits);
+            return own.read(shared, now, permits);
         }
         long from = horizon.notBefore(now);
-        Reading turnedAway = slots.hasRoom() ? null : turnedAway(key, from);
-        return Cell.since(now, from, turnedAway == null ? start(key).read(from, permits) : turnedAway);
+        Reading turnedAway = cells.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(now, from, turnedAway == null ? start(key).read(shared, from, permits) : turnedAway);
     }
 
     @Override
     long waitTicks(String key, long at, long permits) {
-        Cell<S> own = ownToRead(key);
+        Cell<S> own = own(key);
         if (own != null) {
-            return own.waitTicks(at, permits);
+            return own.waitTicks(shared, at, permits);
         }
         long from = horizon.notBefore(at);
-        Reading turnedAway = slots.hasRoom() ? null : turnedAway(key, from);
-        return Cell.since(at, from, turnedAway == null ? start(key).waitTicks(from, permits) : turnedAway.waitTicks());
+        Reading turnedAway = cells.hasRoom() ? null : turnedAway(key, from);
+        return Cell.since(at, from, turnedAway == null ? start(key).waitTicks(shared, from, permits) : turnedAway.waitTicks());
     }
 
     @Override
     Projection<?> projection(String key, long now) {
-        Cell<S> own = ownToRead(key);
-        return own != null ? own.projection(now) : start(key).projection(horizon.notBefore(now));
+        Cell<S> own = own(key);
+        return own != null ? own.projection(shared, now) : start(key).projection(shared, horizon.notBefore(now));
     }
 
     @Override
     public List<Spending> spent(String key, long at) {
-        Cell<S> own = ownToRead(key);
-        return (own == null ? start(key) : own).spent(at);
+        Cell<S> own = own(key);
+        return (own == null ? start(key) : own).spent(shared, at);
     }
 
     @Override
     int size() {
-        return slots.size();
+        return cells.size();
     }
 
     /** The key's cell, null if it has none; begins a cell that another thread has let enter. */
     private @Nullable Cell<S> own(String key) {
-        Cell<S> own = slots.find(key);
+        Cell<S> own = cells.find(key);
         while (own != null && own.isEntering()) {
             begin(key, own);
-            own = slots.find(key);
+            own = cells.find(key);
         }
         return own;
-    }
-
-    private @Nullable Cell<S> ownToRead(String key) {
-        for (Cell<S> own = own(key); own != null; own = own(key)) {
-            Cell<S> snapshot = own.snapshot();
-            if (snapshot != null) {
-                return snapshot;
-            }
-        }
-        return null;
     }
 
     /** The key's cell, made if there is none; null if the key may not enter or there is no room. */
@@ -301,9 +320,7 @@ final class BoundedKeyTable<S> extends KeyTable {
         if (left != null && left.isOver(now)) {
             carried = null;
         }
-        if (!frozen) {
-            slots.rehash(now, beginner);
-        }
+        rehash(now);
         boolean swept = false;
         for (; ; ) {
             Cell<S> own = own(key);
@@ -313,7 +330,7 @@ final class BoundedKeyTable<S> extends KeyTable {
             if (inFlight && start(key) != pristine) {
                 return null;
             }
-            if (!slots.enter(key)) {
+            if (!cells.enter(key)) {
                 if (swept || frozen) {
                     return null;
                 }
@@ -326,11 +343,14 @@ final class BoundedKeyTable<S> extends KeyTable {
     /** A key must not enter while permits of a concurrency limit are in flight on its overflow cell. */
     private void begin(String key, Cell<S> entering) {
         VarHandle.fullFence();
-        ObjectCell<S> start = start(key);
+        Cell<S> start = start(key);
         if (inFlight && start != pristine) {
-            slots.leave(key, entering);
+            if (entering.swapDead(null)) {
+                cells.release();
+                evictor.removeDead(key);
+            }
         } else {
-            slots.begin(key, entering, start);
+            entering.begin(shared, start);
         }
     }
 
@@ -338,31 +358,31 @@ final class BoundedKeyTable<S> extends KeyTable {
      * The cell whose state a key without one starts from. One that is refilled by the horizon counts as fresh, so that the
      * key's debits are held to the horizon.
      */
-    private ObjectCell<S> start(String key) {
-        ObjectCell<S> shared = overflow.peek(key);
-        ObjectCell<S> start = owing(shared == null ? pristine : shared, key);
-        return start == pristine || start.isRefilled(horizon.horizon()) ? pristine : start;
+    private Cell<S> start(String key) {
+        Cell<S> overflowed = overflow.peek(key);
+        Cell<S> start = owing(overflowed == null ? pristine : overflowed, key);
+        return start == pristine || start.isRefilled(shared, horizon.horizon()) ? pristine : start;
     }
 
     /** The denial of a key that finds no room until it has recovered its carried spend; null if nothing of that is left. */
     private @Nullable Reading turnedAway(String key, long from) {
         Cell<S> owed = owing(pristine, key);
-        return owed == pristine || owed.isRefilled(from)
+        return owed == pristine || owed.isRefilled(shared, from)
                 ? null
-                : owed.read(from, owed.read(from, 1).limit());
+                : owed.read(shared, from, owed.read(shared, from, 1).limit());
     }
 
     /** A cell that holds the key's carried spend too. */
-    private ObjectCell<S> owing(ObjectCell<S> cell, String key) {
+    private Cell<S> owing(Cell<S> cell, String key) {
         CarriedSpend left = carried;
         List<Spending> spent = left == null ? List.of() : left.spent(key);
         boolean owes = spent.stream().anyMatch(each -> each.permits() > 0);
-        return left == null || !owes ? cell : cell.owing(left.asOf, spent);
+        return left == null || !owes ? cell : cell.owing(shared, left.asOf, spent);
     }
 
     @Override
     boolean changeTo(RateLimitPolicy policy) {
-        return slots.changeTo(policy);
+        return shared.changeTo(policy);
     }
 
     @Override
@@ -373,7 +393,7 @@ final class BoundedKeyTable<S> extends KeyTable {
 
     @Override
     public Iterator<String> keys() {
-        return slots.keys();
+        return cells.keys();
     }
 
     @Override

@@ -1,10 +1,14 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A cell whose state is fresh may stand for an evicted key: it counts debits as made no earlier than the {@link
  * EvictionHorizon}, and answers accordingly.
+ *
+ * <p>A cell is its own link in a {@link CellMap}, and what all cells of a table share is passed to its steps: a key whose
+ * state is a long needs 32 bytes.
  *
  * @param <S> the state
  */
@@ -33,16 +40,38 @@ abstract class Cell<S> {
     /** {@link #evict} found nothing to evict or to wait for. */
     static final long NOTHING = -1;
 
-    /** {@link #overdraw} found no state. Permits are never negative. */
-    static final long GONE = -1;
-
     private static final long ALL = Long.MAX_VALUE / 4;
 
     /** What the cells of a table share. */
-    record Shared<S>(Algorithm<S> steps, S fresh, EvictionHorizon horizon) {
+    static final class Shared<S> {
 
-        static <S> Shared<S> of(Algorithm<S> steps, EvictionHorizon horizon) {
-            return new Shared<>(steps, steps.fresh(), horizon);
+        final Algorithm<S> steps;
+
+        /** The steps of a cell that several keys share, and of a key that started from one. */
+        final Algorithm<S> overflowSteps;
+
+        final S fresh;
+        final EvictionHorizon horizon;
+        final long longFresh;
+        private final @Nullable LongAlgorithm longSteps;
+
+        Shared(Algorithm<S> steps, EvictionHorizon horizon) {
+            this.steps = steps;
+            this.overflowSteps = steps.shared();
+            this.fresh = steps.fresh();
+            this.horizon = horizon;
+            this.longSteps = steps instanceof LongAlgorithm longs ? longs : null;
+            this.longFresh = fresh instanceof Long fits ? fits : LongAlgorithm.RESERVED;
+        }
+
+        /** See {@link KeyTable#changeTo}. */
+        boolean changeTo(RateLimitPolicy policy) {
+            return longSteps != null && longSteps.changeTo(policy);
+        }
+
+        /** The steps over longs. */
+        LongAlgorithm longSteps() {
+            return Objects.requireNonNull(longSteps);
         }
     }
 
@@ -54,65 +83,76 @@ abstract class Cell<S> {
     /** A step that was made as of {@code from}. */
     private record Change<S>(S before, S after, long from) {}
 
-    final Shared<S> shared;
+    final String key;
+    final int hash;
 
-    Cell(Shared<S> shared) {
-        this.shared = shared;
+    /** The next cell of the chain; see {@link CellMap}. */
+    volatile @Nullable Cell<S> next;
+
+    Cell(String key, int hash) {
+        this.key = key;
+        this.hash = hash;
     }
 
-    /**
-     * The state; null if there is none here: the key must be looked up again. A state that equals the fresh one is the
-     * same object.
-     */
+    /** The state; null if there is none here: the key must be looked up again. */
     abstract @Nullable S state();
+
+    /** Whether the key has a cell but no state yet. */
+    abstract boolean isEntering();
+
+    abstract boolean isDead();
 
     /** Replaces a state. */
     abstract boolean swap(S seen, S next);
 
-    /** Replaces a state by the mark of a dead cell. */
-    abstract boolean swapDead(S seen);
+    /** Replaces a state, or null for that of a cell that is entering, by the mark of a dead cell. */
+    abstract boolean swapDead(@Nullable S seen);
 
-    /** Whether the key has a slot but no state yet. */
-    abstract boolean isEntering();
+    /** Gives a cell that is entering the state of another; the first call wins, and no thread waits. */
+    abstract void begin(Shared<S> shared, Cell<S> start);
+
+    /** A new cell with the state that this one has now, and with what was spent elsewhere at {@code at}. */
+    abstract Cell<S> owing(Shared<S> shared, long at, List<Spending> spent);
 
     /** The time as of which a debit at {@code at} counts. */
-    abstract long from(S seen, long at);
+    abstract long from(Shared<S> shared, S seen, long at);
+
+    Algorithm<S> steps(Shared<S> shared) {
+        return shared.steps;
+    }
 
     /** Called before a debit is made as of {@code from}. */
-    void noteDebit(long from) {}
-
-    /** A cell whose state can be read at leisure; null if the key must be looked up again. */
-    abstract @Nullable Cell<S> snapshot();
-
-    /** The only loop that changes states: null if there is none here. */
-    private @Nullable Change<S> change(long at, Step<S> step) {
+    void noteDebit(Shared<S> shared, long from) {}
+    /** Changes the state in one loop; null if there is none here. */
+    private @Nullable Change<S> change(Shared<S> shared, long at, Step<S> step) {
         for (; ; ) {
             S seen = state();
             if (seen == null) {
                 return null;
             }
-            long from = from(seen, at);
+            long from = from(shared, seen, at);
             S next = step.next(seen, from);
             if (next == seen) {
                 return new Change<>(seen, seen, from);
             }
-            noteDebit(from);
+            noteDebit(shared, from);
             if (swap(seen, next)) {
                 return new Change<>(seen, next, from);
             }
         }
     }
 
-    private @Nullable Change<S> take(long at, long permits) {
-        Algorithm<S> steps = shared.steps;
+    private @Nullable Change<S> take(Shared<S> shared, long at, long permits) {
+        Algorithm<S> steps = steps(shared);
         return change(
+                shared,
                 at,
                 (seen, from) -> steps.waitTicks(seen, from, permits) == 0 ? steps.debit(seen, from, permits) : seen);
     }
 
     /** Takes permits as of {@code at}; the state is untouched if they are not available. */
-    final Outcome tryTake(long at, long permits) {
-        Change<S> change = take(at, permits);
+    Outcome tryTake(Shared<S> shared, long at, long permits) {
+        Change<S> change = take(shared, at, permits);
         if (change == null) {
             return Outcome.GONE;
         }
@@ -120,40 +160,56 @@ abstract class Cell<S> {
     }
 
     /** See {@link KeyTable#debit}; null if there is no state here. */
-    final @Nullable Reading debit(long at, long permits) {
-        Change<S> change = take(at, permits);
+    @Nullable
+    Reading debit(Shared<S> shared, long at, long permits) {
+        Change<S> change = take(shared, at, permits);
         if (change == null) {
             return null;
         }
         long missing = change.after == change.before ? permits : 0;
-        return since(at, change.from, shared.steps.read(change.after, change.from, missing));
+        return since(at, change.from, steps(shared).read(change.after, change.from, missing));
     }
 
-    /** See {@link KeyTable#overdraw}; {@link #GONE} if there is no state here. */
-    final long overdraw(long at, long permits, long maxDebt) {
-        Algorithm<S> steps = shared.steps;
-        Change<S> change = change(at, (seen, from) -> steps.charge(seen, from, permits, maxDebt));
-        return change == null
-                ? GONE
-                : permits - Math.min(permits, steps.chargeable(change.before, change.from, maxDebt));
+    /** {@link #debit} as a decision, whose debit belongs to {@code owner}; null if the key must be looked up again. */
+    @Nullable
+    Decision decide(Shared<S> shared, Object owner, RateLimitPolicy policy, long at, long permits) {
+        Reading reading = debit(shared, at, permits);
+        return reading == null ? null : KeyTable.decision(reading, owner, policy, key, at, permits);
+    }
+
+    /** The denial of permits that are not available now; null if they are, or if there is no state here. */
+    @Nullable
+    Decision denial(Shared<S> shared, long at, long permits) {
+        Reading reading = read(shared, at, permits);
+        return reading.allowed() ? null : KeyTable.denial(reading, permits);
+    }
+
+    /** See {@link KeyTable#overdraw}; null if there is no state here. */
+    final @Nullable Long overdraw(Shared<S> shared, long at, long permits, long maxDebt) {
+        Algorithm<S> steps = steps(shared);
+        Change<S> change = change(shared, at, (seen, from) -> steps.charge(seen, from, permits, maxDebt));
+        if (change == null) {
+            return null;
+        }
+        return permits - Math.min(permits, steps.chargeable(change.before, change.from, maxDebt));
     }
 
     /** See {@link KeyTable#spendAll}; null if there is no state here. */
-    final @Nullable List<Spending> spendAll(long now) {
-        Algorithm<S> steps = shared.steps;
-        Change<S> change = change(now, (seen, from) -> steps.charge(seen, from, ALL, 0));
+    final @Nullable List<Spending> spendAll(Shared<S> shared, long now) {
+        Algorithm<S> steps = steps(shared);
+        Change<S> change = change(shared, now, (seen, from) -> steps.charge(seen, from, ALL, 0));
         return change == null ? null : steps.spent(change.before, change.from);
     }
 
     /** See {@link KeyTable#refund}; false if there is no state here. */
-    final boolean refund(LongSupplier clock, long debitedAt, long permits) {
+    boolean refund(Shared<S> shared, LongSupplier clock, long debitedAt, long permits) {
         for (; ; ) {
             S seen = state();
             if (seen == null) {
                 return false;
             }
             long now = shared.horizon.notBefore(clock.getAsLong());
-            S refunded = shared.steps.refund(seen, now, debitedAt, permits);
+            S refunded = steps(shared).refund(seen, now, debitedAt, permits);
             S next = refunded.equals(shared.fresh) ? shared.fresh : refunded;
             if (next == seen || swap(seen, next)) {
                 return true;
@@ -180,12 +236,12 @@ abstract class Cell<S> {
      * @return 0 if this call killed it, {@link #NOTHING} if there is no state here, else the ticks until it may be worth
      *     trying again, {@link Algorithm#UNKNOWN} if that is not known
      */
-    final long evict(long now) {
+    final long evict(Shared<S> shared, long now) {
         S seen = state();
         if (seen == null) {
             return isEntering() ? 1 : NOTHING;
         }
-        long waitTicks = evictableIn(seen, now);
+        long waitTicks = evictableIn(shared, seen, now);
         if (waitTicks != 0) {
             return waitTicks;
         }
@@ -194,48 +250,48 @@ abstract class Cell<S> {
     }
 
     /** The ticks until {@link #evict} may kill this state. */
-    long evictableIn(S seen, long now) {
-        return isFresh(seen) ? 0 : shared.steps.resetTicks(seen, now);
+    long evictableIn(Shared<S> shared, S seen, long now) {
+        return isFresh(shared, seen) ? 0 : steps(shared).resetTicks(seen, now);
     }
 
-    final boolean isFresh(S seen) {
-        return seen == shared.fresh;
+    final boolean isFresh(Shared<S> shared, S seen) {
+        return seen == shared.fresh || seen.equals(shared.fresh);
     }
 
-    final S stateOrFresh() {
+    final S stateOrFresh(Shared<S> shared) {
         S seen = state();
         return seen == null ? shared.fresh : seen;
     }
 
     /** See {@link KeyTable#read}; a dead cell reads as fresh. */
-    final Reading read(long now, long permits) {
-        S seen = stateOrFresh();
-        long from = from(seen, now);
-        return since(now, from, shared.steps.read(seen, from, permits));
+    final Reading read(Shared<S> shared, long now, long permits) {
+        S seen = stateOrFresh(shared);
+        long from = from(shared, seen, now);
+        return since(now, from, steps(shared).read(seen, from, permits));
     }
 
     /** See {@link KeyTable#waitTicks}; a dead cell reads as fresh. */
-    final long waitTicks(long at, long permits) {
-        S seen = stateOrFresh();
-        long from = from(seen, at);
-        return since(at, from, shared.steps.waitTicks(seen, from, permits));
+    final long waitTicks(Shared<S> shared, long at, long permits) {
+        S seen = stateOrFresh(shared);
+        long from = from(shared, seen, at);
+        return since(at, from, steps(shared).waitTicks(seen, from, permits));
     }
 
     /** See {@link KeyTable#projection}; a dead cell reads as fresh. */
-    final Projection<?> projection(long now) {
-        S seen = stateOrFresh();
-        return Projection.of(shared.steps, seen, from(seen, now));
+    final Projection<?> projection(Shared<S> shared, long now) {
+        S seen = stateOrFresh(shared);
+        return Projection.of(steps(shared), seen, from(shared, seen, now));
     }
 
     /** See {@link KeyTable#spent}; a dead cell reads as fresh. */
-    final List<Spending> spent(long at) {
-        S seen = stateOrFresh();
-        return shared.steps.spent(seen, from(seen, at));
+    final List<Spending> spent(Shared<S> shared, long at) {
+        S seen = stateOrFresh(shared);
+        return steps(shared).spent(seen, from(shared, seen, at));
     }
 
     /** Whether nothing is spent any more as of {@code at}. */
-    final boolean isRefilled(long at) {
-        return shared.steps.resetTicks(stateOrFresh(), at) == 0;
+    final boolean isRefilled(Shared<S> shared, long at) {
+        return steps(shared).resetTicks(stateOrFresh(shared), at) == 0;
     }
 
     /** A wait as of {@code from}, reported as of the earlier time {@code at}; none stays none. */

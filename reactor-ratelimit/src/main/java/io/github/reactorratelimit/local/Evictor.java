@@ -1,25 +1,30 @@
 package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.local.Cell.Shared;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Makes room in a full table: a cursor goes round over the slots, a few at each call, and evicts the keys for which that
- * changes no decision. One thread evicts at a time, the others go on without: a flood of new keys costs each of them a
- * bounded amount of work, and no thread waits. Calls that found nothing make the next ones rarer. After a round that found
- * nothing there is none until the first state is refilled.
+ * Makes room in a full map, and helps it to grow: a few buckets at each call. Keys for which that changes no decision are
+ * evicted. One thread does so at a time, the others go on without: a flood of new keys costs each of them a bounded amount of
+ * work, and no thread waits. Calls that found nothing make the next ones rarer. After a round that found nothing there is
+ * none until the first state is refilled.
  */
-final class Evictor {
+final class Evictor<S> {
 
+    private static final int BUCKETS_PER_CALL = 32;
     private static final int MOST_SKIPPED_CALLS = 31;
 
-    private final EvictionCursor cursor;
+    private final CellMap<S> cells;
+    private final Shared<S> shared;
 
-    /** Held by the thread that evicts or rehashes. */
-    private final AtomicBoolean busy;
+    /** Held by the thread that evicts, rehashes or removes cells. */
+    private final AtomicBoolean busy = new AtomicBoolean();
 
     // Owned by the thread that holds busy.
+    private int bucket;
     private long earliestInRound = Long.MAX_VALUE;
+    private int evicted;
     private boolean evictedInRound;
     private int fruitlessCalls;
     private int callsToSkip;
@@ -30,23 +35,37 @@ final class Evictor {
     /** Whether permits were given back since the round began, maybe behind the cursor. */
     private volatile boolean woken;
 
-    Evictor(EvictionCursor cursor, AtomicBoolean busy) {
-        this.cursor = cursor;
-        this.busy = busy;
+    Evictor(CellMap<S> cells, Shared<S> shared) {
+        this.cells = cells;
+        this.shared = shared;
     }
 
+    /** Evicts some keys. */
     void evict(long now) {
-        if (now < idleUntil || !busy.compareAndSet(false, true)) {
-            return;
+        if (now >= idleUntil) {
+            alone(() -> advance(now));
         }
-        try {
-            if (callsToSkip > 0) {
-                callsToSkip--;
-            } else {
-                advance(now);
+    }
+
+    /** Does a part of the work if the map grows or must. */
+    void rehash(long now) {
+        if (cells.needsRehash() && !busy.get()) {
+            alone(() -> cells.rehash(cell -> visit(cell, now)));
+        }
+    }
+
+    /** Removes a key's dead cell from the map; if another thread is busy, a later round does. */
+    void removeDead(String key) {
+        alone(() -> cells.removeDead(key));
+    }
+
+    private void alone(Runnable work) {
+        if (busy.compareAndSet(false, true)) {
+            try {
+                work.run();
+            } finally {
+                busy.set(false);
             }
-        } finally {
-            busy.set(false);
         }
     }
 
@@ -61,25 +80,37 @@ final class Evictor {
     }
 
     private void advance(long now) {
-        if (!cursor.hasNext()) {
+        if (cells.isGrowing()) {
+            cells.rehash(cell -> visit(cell, now));
+            return;
+        }
+        if (callsToSkip > 0) {
+            callsToSkip--;
+            return;
+        }
+        if (bucket == 0) {
             woken = false;
-            cursor.restart();
         }
-        boolean evicted = false;
-        for (int visited = 0; visited < cursor.slotsPerCall() && cursor.hasNext(); visited++) {
-            evicted |= visit(now);
+        evicted = 0;
+        int end = Math.min(cells.buckets(), bucket + BUCKETS_PER_CALL);
+        for (; bucket < end; bucket++) {
+            cells.visit(bucket, cell -> visit(cell, now));
         }
-        evictedInRound |= evicted;
-        fruitlessCalls = evicted ? 0 : Math.min(2 * fruitlessCalls + 1, MOST_SKIPPED_CALLS);
+        evictedInRound |= evicted > 0;
+        fruitlessCalls = evicted > 0 ? 0 : Math.min(2 * fruitlessCalls + 1, MOST_SKIPPED_CALLS);
         callsToSkip = fruitlessCalls;
-        if (!cursor.hasNext()) {
+        if (bucket >= cells.buckets()) {
             endRound();
         }
     }
 
-    private boolean visit(long now) {
-        long waitTicks = cursor.evictNext(now);
-        if (waitTicks > 0) {
+    /** Whether the cell was evicted. */
+    private boolean visit(Cell<S> cell, long now) {
+        long waitTicks = cell.evict(shared, now);
+        if (waitTicks == 0) {
+            evicted++;
+            cells.release();
+        } else if (waitTicks > 0) {
             earliestInRound = Math.min(earliestInRound, retryAt(now, waitTicks));
         }
         return waitTicks == 0;
@@ -100,6 +131,7 @@ final class Evictor {
         if (woken) {
             idleUntil = Long.MIN_VALUE;
         }
+        bucket = 0;
         earliestInRound = Long.MAX_VALUE;
         evictedInRound = false;
         callsToSkip = 0;

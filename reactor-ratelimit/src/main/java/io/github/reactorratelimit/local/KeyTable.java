@@ -43,14 +43,18 @@ abstract class KeyTable implements CarriedSpend.Source {
                 reading.waitTicks());
     }
 
-    static Decision allowed(Reading reading, Debit debit) {
-        return Decision.allow(
-                reading.policy(),
-                reading.limit(),
-                reading.remaining(),
-                reading.resetTicks(),
-                reading.moreTicks(),
-                debit);
+    /** A debit as a decision, or its denial. */
+    static Decision decision(
+            Reading reading, Object owner, RateLimitPolicy policy, String key, long at, long permits) {
+        return reading.allowed()
+                ? Decision.allow(
+                        reading.policy(),
+                        reading.limit(),
+                        reading.remaining(),
+                        reading.resetTicks(),
+                        reading.moreTicks(),
+                        new Debit(owner, key, policy, permits, at))
+                : denial(reading, permits);
     }
 
     static Decision.Quota quota(Reading reading) {
@@ -62,10 +66,7 @@ abstract class KeyTable implements CarriedSpend.Source {
 
     /** {@link #debit(String, long, long)} as a decision, whose debit belongs to {@code owner}. */
     Decision debit(Object owner, RateLimitPolicy policy, String key, long at, long permits) {
-        Reading reading = debit(key, at, permits);
-        return reading.allowed()
-                ? allowed(reading, new Debit(owner, key, policy, permits, at))
-                : denial(reading, permits);
+        return decision(debit(key, at, permits), owner, policy, key, at, permits);
     }
 
     /** Gives back a debit of this table; false if it is lost. See {@link #refund(String, LongSupplier, long, long)}. */

@@ -4,10 +4,12 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.local.Cell.Shared;
+import io.github.reactorratelimit.local.CellMap.Maker;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the table that suits a policy: longs in an array where a state fits into one, else objects in a map. */
+/** Makes the table that suits a policy: of longs where a state fits into one, else of objects. */
 final class KeyTables {
 
     private KeyTables() {}
@@ -34,29 +36,36 @@ final class KeyTables {
         EvictionHorizon horizon = EvictionHorizon.of(policy, clock);
         Optional<LongAlgorithm> longSteps =
                 horizon.marginTicks() == 0 ? Algorithms.asLong(policy, clock) : Optional.empty();
-        if (longSteps.isPresent()) {
-            LongAlgorithm steps = longSteps.get();
-            Shared<Long> shared = Shared.of(steps, horizon);
-            return of(new ArraySlots(steps, shared, maxKeys), shared, maxKeys, overflowCells, carried);
-        }
-        return ofObjects(Shared.of(Algorithms.of(policy, clock).compact(), horizon), maxKeys, overflowCells, carried);
+        return longSteps.isPresent()
+                ? of(new Shared<>(longSteps.get(), horizon), LongCell::new, LongCell::new, maxKeys, overflowCells, carried)
+                : ofObjects(
+                        new Shared<>(Algorithms.of(policy, clock).compact(), horizon), maxKeys, overflowCells, carried);
     }
 
     private static <S> KeyTable ofObjects(
             Shared<S> shared, int maxKeys, int overflowCells, @Nullable CarriedSpend carried) {
-        return of(new MapSlots<>(shared, maxKeys), shared, maxKeys, overflowCells, carried);
+        return of(shared, ObjectCell::new, ObjectCell::overflow, maxKeys, overflowCells, carried);
     }
 
     private static <S> KeyTable of(
-            Slots<S> slots, Shared<S> shared, int maxKeys, int overflowCells, @Nullable CarriedSpend carried) {
-        ObjectCell<S> pristine = ObjectCell.fresh(shared);
-        ObjectCell<S> pristineOverflow =
-                ObjectCell.fresh(Shared.of(shared.steps().shared(), shared.horizon()));
+            Shared<S> shared,
+            Maker<S> maker,
+            Maker<S> overflowMaker,
+            int maxKeys,
+            int overflowCells,
+            @Nullable CarriedSpend carried) {
+        Cell<S> pristine = maker.make("", 0);
+        pristine.begin(shared, pristine);
+        Supplier<Cell<S>> overflow = () -> {
+            Cell<S> cell = overflowMaker.make("", 0);
+            cell.begin(shared, pristine);
+            return cell;
+        };
         return new BoundedKeyTable<>(
-                slots,
+                new CellMap<>(maker, maxKeys),
+                shared,
                 pristine,
-                shared.steps().policy().needsRelease(),
-                new OverflowCells<>(pristineOverflow, maxKeys, overflowCells),
+                new OverflowCells<>(overflow, maxKeys, overflowCells),
                 carried);
     }
 }

@@ -71,6 +71,11 @@ final class LocalKey implements ImmediateKey {
     }
 
     @Override
+    public boolean catchesUp() {
+        return version().catchesUp;
+    }
+
+    @Override
     public long pausedUntil() {
         return state.pausedUntil(key);
     }

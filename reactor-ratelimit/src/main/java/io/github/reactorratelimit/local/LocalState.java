@@ -9,15 +9,19 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Spending;
+import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.queue.LocalQueues;
 import io.github.reactorratelimit.queue.Pauses;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 
 /** The keys of one limiter in this process: a table for each policy, the pauses and the queues. */
 final class LocalState implements LimiterState, LocalKey.Keys {
@@ -26,7 +30,8 @@ final class LocalState implements LimiterState, LocalKey.Keys {
             AtomicReferenceFieldUpdater.newUpdater(LocalState.class, PolicyVersion.class, "current");
 
     private final LimiterSettings settings;
-    private final LocalClock clock;
+    private final Scheduler scheduler;
+    private final long originNanos;
     private final Pauses pauses = new Pauses();
     private final LocalQueues queues;
     private final PolicyTables tables;
@@ -38,9 +43,13 @@ final class LocalState implements LimiterState, LocalKey.Keys {
 
     LocalState(LimiterSettings settings, PolicyTables.Kind kind) {
         this.settings = settings;
-        this.clock = new LocalClock(settings.scheduler());
+        this.scheduler = settings.scheduler();
+        this.originNanos = scheduler.now(TimeUnit.NANOSECONDS);
         this.queues = new LocalQueues(settings);
-        this.tables = new PolicyTables(this, settings.name(), clock, kind);
+        // The only look at the wall clock, for windows that are aligned to the epoch.
+        long epochNanos = TimeUnit.MILLISECONDS.toNanos(scheduler.now(TimeUnit.MILLISECONDS));
+        this.tables = new PolicyTables(
+                this, settings.name(), new Algorithms.Clock(Tick.NANOSECOND, epochNanos, 0), kind);
         this.current = tables.first(settings.policy());
     }
 
@@ -69,7 +78,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
             return null;
         }
         long pausedUntil = pauses.endOf(key);
-        long now = clock.now();
+        long now = now();
         if (hasWaiters || now < pausedUntil) {
             return mode == RequestMode.SPEND_OR_WAIT
                     ? null
@@ -129,12 +138,13 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         if (taken.table != current.table && !tables.isOverride(taken)) {
             return false;
         }
-        return taken.table.refund(debit, clock::now);
+        return taken.table.refund(debit, this::now);
     }
 
+    /** Nanoseconds of the scheduler's monotonic clock since the limiter was built. */
     @Override
     public long now() {
-        return clock.now();
+        return scheduler.now(TimeUnit.NANOSECONDS) - originNanos;
     }
 
     @Override
@@ -208,7 +218,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
             PolicyVersion seen;
             do {
                 seen = version(override);
-                seen.table.reset(key, clock::now);
+                seen.table.reset(key, this::now);
             } while (!isInEffect(seen, override));
             pauses.end(key);
             queues.reset(new LocalKey(this, key, override));
@@ -237,14 +247,14 @@ final class LocalState implements LimiterState, LocalKey.Keys {
 
     private long overdraw(String key, @Nullable RateLimitPolicy override, long permits, long maxDebt) {
         PolicyVersion seen = version(override);
-        long uncharged = seen.table.overdraw(key, clock.now(), permits, maxDebt);
+        long uncharged = seen.table.overdraw(key, now(), permits, maxDebt);
         return isInEffect(seen, override) ? uncharged : overdraw(key, override, permits, maxDebt);
     }
 
     @Override
     public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         return doing(() -> {
-            long now = clock.now();
+            long now = now();
             pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
             replan(key, override);
         });
@@ -257,9 +267,9 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     @Override
     public Mono<Void> migrate(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to) {
         return doing(() -> {
-            long now = clock.now();
+            long now = now();
             PolicyVersion next = version(to);
-            next.table.reset(key, clock::now);
+            next.table.reset(key, this::now);
             // A request that still names the policy before finds nothing left.
             List<Spending> spent = version(from).table.spendAll(key, now);
             next.table.charge(key, now, Spending.under(next.policy, spent));
@@ -279,15 +289,15 @@ final class LocalState implements LimiterState, LocalKey.Keys {
             PolicyVersion next;
             do {
                 before = current;
-                next = tables.next(before, to);
+                next = tables.next(before, to, now());
             } while (!CURRENT.compareAndSet(this, before, next));
             if (before.table != next.table) {
-                before.table.freeze(clock.now());
+                before.table.freeze(now());
             }
             notifyOfPolicy();
             queues.replanAll();
             PolicyVersion migrated = next;
-            Migration.start(next.table, settings.scheduler(), clock, () -> current == migrated && !isClosed());
+            Migration.start(next.table, scheduler, this::now, () -> current == migrated && !isClosed());
         });
     }
 

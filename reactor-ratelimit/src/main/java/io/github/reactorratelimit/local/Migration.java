@@ -3,6 +3,7 @@ package io.github.reactorratelimit.local;
 import java.util.Iterator;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 import reactor.core.scheduler.Scheduler;
 
 /**
@@ -18,7 +19,7 @@ final class Migration implements Runnable {
     private final CarriedSpend carried;
     private final Iterator<String> keys;
     private final Scheduler scheduler;
-    private final LocalClock clock;
+    private final LongSupplier clock;
     private final BooleanSupplier inEffect;
     private boolean allEntered = true;
 
@@ -27,7 +28,7 @@ final class Migration implements Runnable {
             CarriedSpend carried,
             Iterator<String> keys,
             Scheduler scheduler,
-            LocalClock clock,
+            LongSupplier clock,
             BooleanSupplier inEffect) {
         this.table = table;
         this.carried = carried;
@@ -42,7 +43,7 @@ final class Migration implements Runnable {
      *
      * @param inEffect whether the table still is that of the policy in effect
      */
-    static void start(KeyTable table, Scheduler scheduler, LocalClock clock, BooleanSupplier inEffect) {
+    static void start(KeyTable table, Scheduler scheduler, LongSupplier clock, BooleanSupplier inEffect) {
         CarriedSpend carried = table.carried();
         if (carried != null) {
             new Migration(table, carried, carried.keys(), scheduler, clock, inEffect).schedule();
@@ -62,7 +63,7 @@ final class Migration implements Runnable {
         if (!inEffect.getAsBoolean()) {
             return;
         }
-        long now = clock.now();
+        long now = clock.getAsLong();
         for (int i = 0; i < KEYS_PER_TASK && keys.hasNext(); i++) {
             String key = keys.next();
             allEntered &= !carried.hasSpent(key) || table.adopt(key, now);

@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Spending;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -7,17 +8,21 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cell that is an object: the value of a {@link MapSlots map}, or an overflow cell.
+ * A cell whose state is an object.
  *
  * @param <S> the state
  */
 final class ObjectCell<S> extends Cell<S> {
 
+    private static final Object DEAD = new Object();
+
     private static final VarHandle STATE;
     private static final VarHandle LAST_DEBIT;
+    private static final VarHandle BORN_AT;
 
     static {
         try {
+            BORN_AT = MethodHandles.lookup().findVarHandle(ObjectCell.class, "bornAt", long.class);
             LAST_DEBIT = MethodHandles.lookup().findVarHandle(ObjectCell.class, "lastDebit", long.class);
             STATE = MethodHandles.lookup().findVarHandle(ObjectCell.class, "state", Object.class);
         } catch (ReflectiveOperationException e) {
@@ -25,63 +30,72 @@ final class ObjectCell<S> extends Cell<S> {
         }
     }
 
-    private final boolean entering;
+    /** Null while the cell is entering, {@link #DEAD} in the end. */
+    private volatile @Nullable Object state;
 
-    /** The horizon when the cell was made: it may stand for a key that was evicted as of then. */
-    private final long bornAt;
-
-    /** Null marks a dead cell, and one that is entering. */
-    private volatile @Nullable S state;
+    /** The horizon when the cell began: it may stand for a key that was evicted as of then. */
+    private volatile long bornAt = Long.MIN_VALUE;
 
     /**
      * No debit was made after this time; kept only where a margin needs it. A refund may leave a state that says nothing
      * about the debits before.
      */
-    private volatile long lastDebit;
+    private volatile long lastDebit = Long.MIN_VALUE;
 
-    private ObjectCell(Shared<S> shared, @Nullable S state, long lastDebit, long bornAt, boolean entering) {
-        super(shared);
-        this.bornAt = bornAt;
-        this.state = state;
-        this.lastDebit = lastDebit;
-        this.entering = entering;
+    /** Whether the state is, or was, that of several keys. */
+    private volatile boolean isShared;
+
+    ObjectCell(String key, int hash) {
+        super(key, hash);
     }
 
-    private static <S> ObjectCell<S> of(Shared<S> shared, S state, long lastDebit) {
-        return new ObjectCell<>(shared, state, lastDebit, shared.horizon().horizon(), false);
+    /** An overflow cell, which is entering. */
+    static <S> ObjectCell<S> overflow(String key, int hash) {
+        ObjectCell<S> cell = new ObjectCell<>(key, hash);
+        cell.isShared = true;
+        return cell;
     }
 
-    static <S> ObjectCell<S> fresh(Shared<S> shared) {
-        return of(shared, shared.fresh(), Long.MIN_VALUE);
+    /** If several threads begin a cell, the strictest values of all count, whose state does. */
+    @Override
+    void begin(Shared<S> shared, Cell<S> start) {
+        ObjectCell<S> from = (ObjectCell<S>) start;
+        if (from.isShared) {
+            isShared = true;
+        }
+        begin(shared, from.stateOrFresh(shared), from.lastDebit);
     }
 
-    /** A cell that holds a state to be read, whatever the horizon. */
-    static <S> ObjectCell<S> toRead(Shared<S> shared, S state) {
-        return new ObjectCell<>(shared, state, Long.MIN_VALUE, Long.MIN_VALUE, false);
+    private void begin(Shared<S> shared, S start, long startLastDebit) {
+        raise(BORN_AT, shared.horizon.horizon());
+        raise(LAST_DEBIT, startLastDebit);
+        STATE.compareAndSet(this, null, start);
     }
 
-    /**
-     * A key that has a slot but no state yet. Any thread that meets it replaces it by a copy of the cell that the key
-     * starts from: the first one wins, and no thread waits.
-     */
-    static <S> ObjectCell<S> entering(Shared<S> shared) {
-        return new ObjectCell<>(shared, null, Long.MIN_VALUE, Long.MIN_VALUE, true);
-    }
-
-    /** A new cell with the state that this one has now. */
-    ObjectCell<S> copy() {
-        return of(shared, stateOrFresh(), lastDebit);
-    }
-
-    /** A new cell with the state that this one has now, and with what was spent elsewhere at {@code at}. */
-    ObjectCell<S> owing(long at, List<Spending> spent) {
-        return of(shared, shared.steps().owing(stateOrFresh(), at, spent), Math.max(lastDebit, at));
+    @Override
+    ObjectCell<S> owing(Shared<S> shared, long at, List<Spending> spent) {
+        ObjectCell<S> owing = new ObjectCell<>(key, hash);
+        owing.isShared = isShared;
+        owing.begin(shared, steps(shared).owing(stateOrFresh(shared), at, spent), Math.max(lastDebit, at));
+        return owing;
     }
 
     @Override
     @Nullable
+    @SuppressWarnings("unchecked")
     S state() {
-        return state;
+        Object seen = state;
+        return seen == DEAD ? null : (S) seen;
+    }
+
+    @Override
+    boolean isEntering() {
+        return state == null;
+    }
+
+    @Override
+    boolean isDead() {
+        return state == DEAD;
     }
 
     @Override
@@ -90,35 +104,42 @@ final class ObjectCell<S> extends Cell<S> {
     }
 
     @Override
-    boolean swapDead(S seen) {
-        return STATE.compareAndSet(this, seen, null);
+    boolean swapDead(@Nullable S seen) {
+        return STATE.compareAndSet(this, seen, DEAD);
     }
 
     @Override
-    boolean isEntering() {
-        return entering;
+    Algorithm<S> steps(Shared<S> shared) {
+        return isShared ? shared.overflowSteps : shared.steps;
     }
 
     @Override
-    long from(S seen, long at) {
-        return isFresh(seen) ? shared.horizon().notBefore(at) : Math.max(at, bornAt);
+    long from(Shared<S> shared, S seen, long at) {
+        return isFresh(shared, seen) ? shared.horizon.notBefore(at) : Math.max(at, bornAt);
     }
 
     @Override
-    void noteDebit(long from) {
-        if (shared.horizon().marginTicks() != 0) {
-            for (long last = lastDebit; from > last && !LAST_DEBIT.compareAndSet(this, last, from); last = lastDebit) {}
+    void noteDebit(Shared<S> shared, long from) {
+        if (shared.horizon.marginTicks() != 0) {
+            raise(LAST_DEBIT, from);
         }
+    }
+
+    private void raise(VarHandle field, long to) {
+        long seen;
+        do {
+            seen = (long) field.getVolatile(this);
+        } while (to > seen && !field.compareAndSet(this, seen, to));
     }
 
     /** With a margin, the state must have been refilled, and nothing debited, for that long. */
     @Override
-    long evictableIn(S seen, long now) {
-        long margin = shared.horizon().marginTicks();
+    long evictableIn(Shared<S> shared, S seen, long now) {
+        long margin = shared.horizon.marginTicks();
         if (margin == 0) {
-            return super.evictableIn(seen, now);
+            return super.evictableIn(shared, seen, now);
         }
-        long resetTicks = shared.steps().resetTicks(seen, now);
+        long resetTicks = steps(shared).resetTicks(seen, now);
         if (resetTicks != 0) {
             return resetTicks;
         }
@@ -126,11 +147,6 @@ final class ObjectCell<S> extends Cell<S> {
         if (before > now || lastDebit > before) {
             return before > now ? margin : lastDebit - before;
         }
-        return shared.steps().resetTicks(seen, before);
-    }
-
-    @Override
-    ObjectCell<S> snapshot() {
-        return this;
+        return steps(shared).resetTicks(seen, before);
     }
 }

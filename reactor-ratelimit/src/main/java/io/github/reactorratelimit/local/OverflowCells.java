@@ -4,6 +4,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.util.Logger;
 import reactor.util.Loggers;
@@ -17,20 +18,21 @@ final class OverflowCells<S> {
     /** That of the store, which users know. */
     private static final Logger LOG = Loggers.getLogger(OverflowCells.class.getPackageName() + ".LocalStore");
 
-    private final ObjectCell<S> pristine;
+    private final Supplier<Cell<S>> maker;
     private final int maxKeys;
     private final int count;
     private final KeyedHash hash = new KeyedHash();
     private final AtomicBoolean warned = new AtomicBoolean();
-    private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable ObjectCell<S>>> cells =
+    private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable Cell<S>>> cells =
             new AtomicReference<>();
 
     /**
+     * @param maker makes a fresh cell
      * @param maxKeys how many keys have a state of their own
      * @param count how many cells there are, a power of two
      */
-    OverflowCells(ObjectCell<S> pristine, int maxKeys, int count) {
-        this.pristine = pristine;
+    OverflowCells(Supplier<Cell<S>> maker, int maxKeys, int count) {
+        this.maker = maker;
         this.maxKeys = maxKeys;
         this.count = count;
     }
@@ -42,24 +44,24 @@ final class OverflowCells<S> {
 
     /** The key's cell, null if no key ever needed it. */
     @Nullable
-    ObjectCell<S> peek(String key) {
-        AtomicReferenceArray<@Nullable ObjectCell<S>> all = cells.get();
+    Cell<S> peek(String key) {
+        AtomicReferenceArray<@Nullable Cell<S>> all = cells.get();
         return all == null ? null : all.get(indexOf(key));
     }
 
     /** The key's cell. */
-    ObjectCell<S> get(String key) {
+    Cell<S> get(String key) {
         if (!areUsed()) {
             cells.compareAndSet(null, new AtomicReferenceArray<>(count));
         }
-        AtomicReferenceArray<@Nullable ObjectCell<S>> all = Objects.requireNonNull(cells.get());
+        AtomicReferenceArray<@Nullable Cell<S>> all = Objects.requireNonNull(cells.get());
         int index = indexOf(key);
-        ObjectCell<S> cell = all.get(index);
+        Cell<S> cell = all.get(index);
         if (cell != null) {
             return cell;
         }
-        ObjectCell<S> created = pristine.copy();
-        ObjectCell<S> other = all.compareAndExchange(index, null, created);
+        Cell<S> created = maker.get();
+        Cell<S> other = all.compareAndExchange(index, null, created);
         return other == null ? created : other;
     }
 

@@ -31,12 +31,12 @@ final class PolicyTables {
 
     private final Object owner;
     private final String limiter;
-    private final LocalClock clock;
+    private final Algorithms.Clock clock;
     private final Kind kind;
     private final Map<RateLimitPolicy, PolicyVersion> overrides = new ConcurrentHashMap<>();
 
     /** @param owner the state that the versions belong to */
-    PolicyTables(Object owner, String limiter, LocalClock clock, Kind kind) {
+    PolicyTables(Object owner, String limiter, Algorithms.Clock clock, Kind kind) {
         this.owner = owner;
         this.limiter = limiter;
         this.clock = clock;
@@ -48,7 +48,7 @@ final class PolicyTables {
     }
 
     private PolicyVersion make(RateLimitPolicy policy, @Nullable CarriedSpend carried) {
-        return new PolicyVersion(owner, policy, kind.maker.make(policy, clock.forAlgorithms(), carried));
+        return new PolicyVersion(owner, policy, kind.maker.make(policy, clock, carried));
     }
 
     /** The version of an override, the same each time. */
@@ -72,7 +72,7 @@ final class PolicyTables {
      * The version after a change for all keys; the same if the policy is the same. A key that has not reached the table
      * of {@code before} from the one before that counts as fully spent.
      */
-    PolicyVersion next(PolicyVersion before, RateLimitPolicy to) {
+    PolicyVersion next(PolicyVersion before, RateLimitPolicy to, long now) {
         if (to.equals(before.policy)) {
             return before;
         }
@@ -82,7 +82,6 @@ final class PolicyTables {
         if (before.table.changeTo(to)) {
             return new PolicyVersion(owner, to, before.table);
         }
-        long now = clock.now();
         CarriedSpend carried = new CarriedSpend(
                 before.table, to, now, Saturated.plus(now, Algorithms.traits(to).recovery()));
         return make(to, carried);

@@ -15,6 +15,9 @@ public interface ImmediateKey extends QueuedKey {
     /** The key's policy. */
     RateLimitPolicy policy();
 
+    /** Whether permits that a late timer delivers are debited at the time they came due. */
+    boolean catchesUp();
+
     /** The nanoseconds from {@code at} until permits are available, 0 if they are, {@link Algorithm#UNKNOWN} if that is not known. */
     long waitNanos(long at, long permits);
 

@@ -1,7 +1,5 @@
 package io.github.reactorratelimit.queue;
 
-import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.algorithm.Algorithms;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -39,17 +37,12 @@ final class LateGrants {
     /** Null until the first late grant: a limiter without waiters pays one look at this field. */
     private volatile @Nullable AtomicReferenceArray<@Nullable Late> cells;
 
-    /** Whether lateness is made up under this policy: under buckets, unless they space emissions strictly. */
-    static boolean areMadeUp(RateLimitPolicy policy) {
-        return Algorithms.traits(policy).catchesUp();
-    }
-
     /** How long the permits take to come back, under the fastest part; 0 if lateness is not made up under this policy. */
-    private static long intervalNanos(RateLimitPolicy policy, long permits) {
-        if (!areMadeUp(policy)) {
+    private static long intervalNanos(ImmediateKey state, long permits) {
+        if (!state.catchesUp()) {
             return 0;
         }
-        return policy.parts().stream()
+        return state.policy().parts().stream()
                 .flatMap(part -> part.timeFor(permits).stream())
                 .mapToLong(Duration::toNanos)
                 .min()
@@ -71,7 +64,7 @@ final class LateGrants {
 
     /** Permits that were debited at {@code debitedAt} are delivered now. */
     void delivered(ImmediateKey state, long debitedAt, long permits, long now) {
-        long interval = now > debitedAt ? intervalNanos(state.policy(), permits) : 0;
+        long interval = now > debitedAt ? intervalNanos(state, permits) : 0;
         if (interval == 0) {
             return;
         }
@@ -111,7 +104,7 @@ final class LateGrants {
     /** When to debit permits that are requested now: in the past if lateness is to be made up, else now. */
     long debitTimeOfRequest(ImmediateKey state, long now) {
         Late late = recent(state.key(), now);
-        return late == null || !areMadeUp(state.policy())
+        return late == null || !state.catchesUp()
                 ? now
                 : Math.min(now, Math.max(debitTime(state, late.debitedAt, now), state.pausedUntil()));
     }

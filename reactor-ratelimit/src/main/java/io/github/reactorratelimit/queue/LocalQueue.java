@@ -208,7 +208,7 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
     private long grantHeads(long now) {
         ImmediateKey key = this.key;
         long pausedUntil = key.pausedUntil();
-        boolean madeUp = LateGrants.areMadeUp(key.policy());
+        boolean madeUp = key.catchesUp();
         for (Waiter<ImmediateKey> head = first(); head != null; head = first()) {
             long from = Math.max(madeUp ? Math.max(head.arrivedAt, lastDueAt) : now, pausedUntil);
             long wait = key.waitNanos(from, head.permits());

@@ -41,9 +41,9 @@ final class Tables {
                 : table.debit(key, at, permits).waitTicks();
     }
 
-    /** The arrays of a table whose states are longs. */
-    static SlotTables slotTables(KeyTable table) {
-        return ((ArraySlots) ((BoundedKeyTable<?>) table).slots()).tables();
+    /** The cells of a table. */
+    static CellMap<?> cells(KeyTable table) {
+        return ((BoundedKeyTable<?>) table).cells();
     }
 
     /** A clock that stands at this time. */

@@ -3,7 +3,7 @@ package io.github.reactorratelimit.local;
 import static io.github.reactorratelimit.local.Tables.KEY;
 import static io.github.reactorratelimit.local.Tables.at;
 import static io.github.reactorratelimit.local.Tables.gcra;
-import static io.github.reactorratelimit.local.Tables.slotTables;
+import static io.github.reactorratelimit.local.Tables.cells;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
@@ -12,45 +12,40 @@ import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.testing.Seeds;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is special to the table of longs: tables that follow each other, slots that are used up, hashes that collide. */
-class ArraySlotsTest {
+/** How the cells of a table are found: buckets that follow each other, cells that die, hashes that collide. */
+class CellMapTest {
 
     private static final int BURST = 5;
     private static final long NEVER_REFILLED = 1_000_000_000_000L;
 
-    static int slots(KeyTable table) {
-        int slots = 0;
-        for (SlotTable each = slotTables(table).oldest(); each != null; each = each.next()) {
-            slots += each.slots();
-        }
-        return slots;
-    }
-
-    /** Keys whose state is not final, each as often as it is in a slot. */
+    /** Keys that have a live cell, each as often as it has one. */
     static List<String> alive(KeyTable table) {
         List<String> alive = new ArrayList<>();
-        for (SlotTable each = slotTables(table).oldest(); each != null; each = each.next()) {
-            for (int slot = 0; slot < each.slots(); slot++) {
-                String key = each.key(slot);
-                if (key != null) {
-                    alive.add(key);
-                }
-            }
-        }
+        cells(table).keys().forEachRemaining(alive::add);
         return alive;
+    }
+
+    /** Cells in the map, dead ones too. */
+    private static int linked(CellMap<?> cells) {
+        AtomicInteger linked = new AtomicInteger();
+        for (int i = 0; i < cells.buckets(); i++) {
+            cells.visit(i, cell -> linked.incrementAndGet());
+        }
+        return linked.get();
     }
 
     static List<RateLimitPolicy> policies() {
         return Tables.smallPolicies().stream()
                 .filter(policy -> !(policy instanceof ConcurrencyLimit))
-                .filter(policy -> ((BoundedKeyTable<?>) Tables.of(policy, 1)).slots() instanceof ArraySlots)
                 .toList();
     }
 
@@ -84,7 +79,7 @@ class ArraySlotsTest {
         }
 
         void run() {
-            int most = 1;
+            boolean grew = false;
             for (int i = 0; i < 5_000; i++) {
                 now += random.nextInt(200) == 0 ? random.nextInt(100) : 0;
                 int key = random.nextInt(KEYS);
@@ -97,9 +92,9 @@ class ArraySlotsTest {
                 } else {
                     debit(key, 1 + random.nextInt(3), dice == 2);
                 }
-                most = Math.max(most, slotTables(table).count());
+                grew |= cells(table).isGrowing();
             }
-            assertThat(most).as("states must be on the move now and then").isGreaterThan(1);
+            assertThat(grew).as("cells must be on the move now and then").isTrue();
             assertThat(alive(table)).doesNotHaveDuplicates().hasSize(table.size());
         }
 
@@ -127,7 +122,7 @@ class ArraySlotsTest {
     }
 
     @Test
-    void growingTableKeepsEveryStateAndDropsTheSlotTablesItLeft() {
+    void growingTableKeepsEveryStateAndDropsTheBucketsItLeft() {
         KeyTable table = Tables.of(gcra(NEVER_REFILLED, BURST), 100_000);
         for (int i = 0; i < 50_000; i++) {
             assertThat(Tables.tryDebit(table, "key" + i, i, 1 + i % BURST)).isZero();
@@ -136,15 +131,16 @@ class ArraySlotsTest {
             assertThat(table.read("key" + i, 50_000, 1).remaining()).isEqualTo(BURST - 1 - i % BURST);
         }
         assertThat(table.size()).isEqualTo(50_000);
-        assertThat(slotTables(table).count()).isOne();
-        assertThat(slots(table)).isBetween(50_000, 50_000 * 3);
+        assertThat(cells(table).isGrowing()).isFalse();
+        assertThat(cells(table).buckets()).isBetween(50_000, 50_000 * 2);
     }
 
-    /** The hand that sweeps went over it once. */
     @Test
-    void droppedSlotTableIsNotKeptFromTheGarbageCollector() {
+    void droppedBucketsAreNotKeptFromTheGarbageCollector() throws ReflectiveOperationException {
         KeyTable table = Tables.of(gcra(NEVER_REFILLED, BURST), 10_000);
-        WeakReference<SlotTable> first = new WeakReference<>(slotTables(table).oldest());
+        Field oldest = CellMap.class.getDeclaredField("oldest");
+        oldest.setAccessible(true);
+        WeakReference<Object> first = new WeakReference<>(oldest.get(cells(table)));
         for (int i = 0; i < 5_000; i++) {
             Tables.tryDebit(table, "key" + i, 0, 1);
         }
@@ -160,33 +156,34 @@ class ArraySlotsTest {
     void statesMoveOnAlsoWhenNoKeyEnters() {
         KeyTable table = Tables.of(gcra(NEVER_REFILLED, 1_000), 100_000);
         int keys = 0;
-        while (keys < 10_000 || slotTables(table).count() == 1) {
+        while (keys < 10_000 || !cells(table).isGrowing()) {
             Tables.tryDebit(table, "key" + keys++, 0, 1);
         }
         String last = "key" + (keys - 1);
-        for (int i = 0; i < 900 && slotTables(table).count() > 1; i++) {
+        for (int i = 0; i < 900 && cells(table).isGrowing(); i++) {
             Tables.tryDebit(table, last, 0, 1);
         }
-        assertThat(slotTables(table).count()).isOne();
+        assertThat(cells(table).isGrowing()).isFalse();
         assertThat(table.size()).isEqualTo(keys);
     }
 
     @Test
-    void churnUsesABoundedNumberOfSlots() {
+    void churnUsesABoundedNumberOfBucketsAndCells() {
         int maxKeys = 1_000;
         KeyTable table = Tables.of(gcra(10, BURST), maxKeys);
         int most = 0;
         for (int i = 0; i < 100 * maxKeys; i++) {
             assertThat(Tables.tryDebit(table, "key" + i, i, 1)).isZero();
-            most = Math.max(most, slots(table));
+            most = Math.max(most, cells(table).buckets());
         }
-        assertThat(most).isLessThanOrEqualTo(2 * (2 * maxKeys + 32));
+        assertThat(most).isLessThanOrEqualTo(2 * maxKeys);
+        assertThat(linked(cells(table))).isEqualTo(table.size());
         assertThat(table.size()).isLessThanOrEqualTo(maxKeys);
         assertThat(alive(table)).hasSize(table.size());
     }
 
     @Test
-    void keyThatIsResetAgainAndAgainUsesABoundedNumberOfSlots() {
+    void keyThatIsResetAgainAndAgainLeavesNoDeadCells() {
         KeyTable table = Tables.of(gcra(NEVER_REFILLED, BURST), 10);
         for (int i = 0; i < 10_000; i++) {
             assertThat(Tables.tryDebit(table, KEY, i, BURST)).isZero();
@@ -194,7 +191,7 @@ class ArraySlotsTest {
             table.reset(KEY, () -> at);
         }
         assertThat(table.size()).isOne();
-        assertThat(slots(table)).isLessThanOrEqualTo(2 * 52);
+        assertThat(linked(cells(table))).isOne();
     }
 
     /** "Aa" and "BB" have one hash code, and so have all words of them of one length. */
@@ -211,7 +208,7 @@ class ArraySlotsTest {
     }
 
     @Test
-    void keysWithOneHashCodeAreLimitedEachByItselfInABoundedNumberOfSlots() {
+    void keysWithOneHashCodeAreLimitedEachByItselfInShortChains() {
         List<String> keys = collidingKeys(12);
         assertThat(keys.stream().mapToInt(String::hashCode).distinct().count()).isOne();
         KeyTable table = Tables.of(gcra(NEVER_REFILLED, BURST), keys.size());
@@ -224,37 +221,58 @@ class ArraySlotsTest {
             assertThat(Tables.tryDebit(table, key, BURST, 1)).isPositive();
         }
         assertThat(table.size()).isEqualTo(keys.size());
-        assertThat(slots(table)).isLessThanOrEqualTo(2 * (2 * keys.size() + 32));
+        assertThat(longestChain(cells(table))).isLessThan(64);
     }
 
     @Test
     void emptyTableIsSmall() {
-        assertThat(slots(Tables.of(gcra(10, BURST), 1_000_000))).isLessThanOrEqualTo(64);
+        assertThat(cells(Tables.of(gcra(10, BURST), 1_000_000)).buckets()).isLessThanOrEqualTo(64);
+    }
+
+    private static int longestChain(CellMap<?> cells) {
+        int longest = 0;
+        for (int i = 0; i < cells.buckets(); i++) {
+            AtomicInteger length = new AtomicInteger();
+            cells.visit(i, cell -> length.incrementAndGet());
+            longest = Math.max(longest, length.get());
+        }
+        return longest;
     }
 
     @Test
-    void shadowIsSeenOnlyByThoseWhoKnowThatItsStateHasMoved() {
-        SlotTable slots = new SlotTable(new KeyedHash(), 64);
-        int shadow = slots.takeShadow(KEY, 77) & ~SlotTable.TAKEN;
-        slots.setState(shadow, 1_000);
-        assertThat(slots.find(KEY, 77)).isEqualTo(SlotTable.OPEN);
-        assertThat(slots.locate(KEY, 77, false)).isEqualTo(SlotTable.OPEN);
-        assertThat(slots.locate(KEY, 77, true)).isEqualTo(shadow);
-        assertThat(slots.find(KEY, 77)).isEqualTo(shadow);
-        assertThat(slots.state(shadow)).isEqualTo(1_000);
+    void everyKeyKeepsItsOneCellAtEachStepOfGrowing() {
+        CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+        List<Cell<Long>> entered = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            assertThat(cells.enter("key" + i)).isTrue();
+            entered.add(cells.find("key" + i));
+        }
+        int steps = 0;
+        for (; cells.needsRehash(); steps++) {
+            cells.rehash(cell -> false);
+            String late = "late" + steps;
+            assertThat(cells.enter(late)).isTrue();
+            entered.add(cells.find(late));
+            for (Cell<Long> cell : entered) {
+                assertThat(cells.find(cell.key)).isSameAs(cell);
+                assertThat(cells.enter(cell.key)).as("finds its cell").isTrue();
+            }
+            assertThat(cells.size()).isEqualTo(entered.size());
+        }
+        assertThat(steps).isGreaterThan(4);
     }
 
     @Test
-    void tableWithASuccessorIsSealedForTheKeysThatPassIt() {
-        SlotTable slots = new SlotTable(new KeyedHash(), 64);
-        int other = slots.take("other", 77, false);
-        assertThat(other).isGreaterThanOrEqualTo(SlotTable.TAKEN);
-        slots.setNext(new SlotTable(new KeyedHash(), 64));
-        assertThat(slots.locate(KEY, 77, false)).isEqualTo(SlotTable.OPEN);
-        assertThat(slots.take(KEY, 77, false)).isEqualTo(SlotTable.SHUT);
-        assertThat(slots.locate(KEY, 77, false)).isEqualTo(SlotTable.SHUT);
-        assertThat(slots.take("other", 77, false)).isEqualTo(other - SlotTable.TAKEN);
-        slots.swap(other - SlotTable.TAKEN, SlotTable.ENTERING, SlotTable.MOVED);
-        assertThat(slots.locate("other", 77, false)).isEqualTo(SlotTable.LEFT);
+    void deadCellIsPassedOverUntilItIsRemoved() {
+        CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+        assertThat(cells.enter(KEY)).isTrue();
+        Cell<Long> dead = cells.find(KEY);
+        assertThat(dead.swapDead(null)).isTrue();
+        assertThat(cells.find(KEY)).isNull();
+        cells.restart(KEY, created -> {});
+        assertThat(cells.find(KEY)).isNotNull().isNotSameAs(dead);
+        assertThat(cells.size()).isOne();
+        cells.removeDead(KEY);
+        assertThat(linked(cells)).isOne();
     }
 }

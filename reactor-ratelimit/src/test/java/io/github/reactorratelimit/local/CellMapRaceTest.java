@@ -8,51 +8,47 @@ import io.github.reactorratelimit.testing.Race;
 import io.github.reactorratelimit.testing.Seeds;
 import org.junit.jupiter.api.Test;
 
-/** The two moments that decide where a key is: when a table gets a successor, and when a state moves there. */
-class SlotTableRaceTest {
+/** The two moments that decide where a key is: when a map begins to grow, and when a cell moves. */
+class CellMapRaceTest {
 
     private static final int BATCH = 1_000;
     private static final int ROUNDS = Tables.FULL ? 2_000 : 60;
-    private static final int HASH = 77;
-    private static final int SLOTS = 64;
+    private static final int BUCKETS = 16;
 
-    private static SlotTable table() {
-        return new SlotTable(new KeyedHash(), SLOTS);
-    }
-
-    /** Takes a slot as somebody does who enters a key, and makes no table himself. */
-    private static boolean takes(SlotTable oldest) {
-        for (SlotTable table = oldest; table != null; table = table.next()) {
-            int found = table.take(KEY, HASH, false);
-            if (found >= 0) {
-                return found >= SlotTable.TAKEN;
-            }
+    private static CellMap<Long> full() {
+        CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+        for (int i = 0; i <= BUCKETS; i++) {
+            cells.enter("other" + i);
         }
-        return false;
+        return cells;
     }
 
+    /** Cells are moved, and the old buckets are dropped, while both threads enter the key. */
     @Test
-    void ofTwoThreadsOneOfWhichPutsANewSlotTableOnlyOneTakesASlotForAKey() {
-        SlotTable[] tables = new SlotTable[BATCH];
-        boolean[] left = new boolean[BATCH];
-        boolean[] right = new boolean[BATCH];
-        int later = 0;
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    void ofTwoThreadsOneOfWhichGrowsTheMapOnlyOneEntersACellForAKey() {
+        CellMap<Long>[] maps = new CellMap[BATCH];
+        boolean[] first = new boolean[BATCH];
+        int entered = 0;
         try (Race race = new Race(BATCH, Seeds.of("new table"))) {
             for (int round = 0; round < ROUNDS; round++) {
                 for (int i = 0; i < BATCH; i++) {
-                    tables[i] = table();
+                    maps[i] = full();
                 }
-                race.run(i -> left[i] = takes(tables[i]), i -> {
-                    tables[i].setNext(table());
-                    right[i] = takes(tables[i]);
+                race.run(i -> maps[i].enter(KEY), i -> {
+                    maps[i].rehash(cell -> false);
+                    first[i] = maps[i].find(KEY) == null;
+                    maps[i].rehash(cell -> false);
+                    maps[i].enter(KEY);
                 });
                 for (int i = 0; i < BATCH; i++) {
-                    assertThat(left[i] ^ right[i]).as("taken by one").isTrue();
-                    later += tables[i].locate(KEY, HASH, false) < 0 ? 1 : 0;
+                    assertThat(maps[i].keys()).toIterable().containsOnlyOnce(KEY).hasSize(BUCKETS + 2);
+                    assertThat(maps[i].size()).isEqualTo(BUCKETS + 2);
+                    entered += first[i] ? 1 : 0;
                 }
             }
         }
-        assertThat(later).as("some in each table").isBetween(1, ROUNDS * BATCH - 1);
+        assertThat(entered).as("some before and some while it grows").isBetween(1, ROUNDS * BATCH - 1);
     }
 
     /** The key spent all it had before its state moves. */
@@ -69,7 +65,7 @@ class SlotTableRaceTest {
                 race.run(i -> lax[i] = laxAnswers(tables[i]), i -> enter(tables[i], "more", 8));
                 for (int i = 0; i < BATCH; i++) {
                     assertThat(lax[i]).isZero();
-                    moved += Tables.slotTables(tables[i]).oldest().slots() > SLOTS ? 1 : 0;
+                    moved += Tables.cells(tables[i]).buckets() > BUCKETS ? 1 : 0;
                 }
             }
         }
@@ -79,7 +75,7 @@ class SlotTableRaceTest {
     private static KeyTable almostCrowded() {
         KeyTable table = Tables.of(gcra(1_000_000_000_000L, 3), 1_000);
         Tables.tryDebit(table, KEY, 0, 3);
-        enter(table, "other", SLOTS / 4 * 3 - 1);
+        enter(table, "other", BUCKETS - 1);
         return table;
     }
 
