@@ -151,8 +151,7 @@ final class BoundedKeyTable<S> extends KeyTable {
     }
 
     /** Makes a step on the key's cell, and looks the key up again if the cell dies before; null if it has none. */
-    private static <S, R> @Nullable R onCell(
-            Supplier<@Nullable Cell<S>> lookup, Function<Cell<S>, @Nullable R> step) {
+    private static <S, R> @Nullable R onCell(Supplier<@Nullable Cell<S>> lookup, Function<Cell<S>, @Nullable R> step) {
         for (Cell<S> cell = lookup.get(); cell != null; cell = lookup.get()) {
             R done = step.apply(cell);
             if (done != null) {
@@ -284,7 +283,8 @@ final class BoundedKeyTable<S> extends KeyTable {
         }
         long from = horizon.notBefore(at);
         Reading turnedAway = cells.hasRoom() ? null : turnedAway(key, from);
-        return Cell.since(at, from, turnedAway == null ? start(key).waitTicks(shared, from, permits) : turnedAway.waitTicks());
+        return Cell.since(
+                at, from, turnedAway == null ? start(key).waitTicks(shared, from, permits) : turnedAway.waitTicks());
     }
 
     @Override

@@ -44,8 +44,7 @@ abstract class KeyTable implements CarriedSpend.Source {
     }
 
     /** A debit as a decision, or its denial. */
-    static Decision decision(
-            Reading reading, Object owner, RateLimitPolicy policy, String key, long at, long permits) {
+    static Decision decision(Reading reading, Object owner, RateLimitPolicy policy, String key, long at, long permits) {
         return reading.allowed()
                 ? Decision.allow(
                         reading.policy(),

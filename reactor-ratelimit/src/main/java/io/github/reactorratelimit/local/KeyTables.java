@@ -37,7 +37,13 @@ final class KeyTables {
         Optional<LongAlgorithm> longSteps =
                 horizon.marginTicks() == 0 ? Algorithms.asLong(policy, clock) : Optional.empty();
         return longSteps.isPresent()
-                ? of(new Shared<>(longSteps.get(), horizon), LongCell::new, LongCell::new, maxKeys, overflowCells, carried)
+                ? of(
+                        new Shared<>(longSteps.get(), horizon),
+                        LongCell::new,
+                        LongCell::new,
+                        maxKeys,
+                        overflowCells,
+                        carried)
                 : ofObjects(
                         new Shared<>(Algorithms.of(policy, clock).compact(), horizon), maxKeys, overflowCells, carried);
     }

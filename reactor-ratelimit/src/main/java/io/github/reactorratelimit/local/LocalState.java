@@ -48,8 +48,8 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         this.queues = new LocalQueues(settings);
         // The only look at the wall clock, for windows that are aligned to the epoch.
         long epochNanos = TimeUnit.MILLISECONDS.toNanos(scheduler.now(TimeUnit.MILLISECONDS));
-        this.tables = new PolicyTables(
-                this, settings.name(), new Algorithms.Clock(Tick.NANOSECOND, epochNanos, 0), kind);
+        this.tables =
+                new PolicyTables(this, settings.name(), new Algorithms.Clock(Tick.NANOSECOND, epochNanos, 0), kind);
         this.current = tables.first(settings.policy());
     }
 

@@ -23,8 +23,7 @@ final class OverflowCells<S> {
     private final int count;
     private final KeyedHash hash = new KeyedHash();
     private final AtomicBoolean warned = new AtomicBoolean();
-    private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable Cell<S>>> cells =
-            new AtomicReference<>();
+    private final AtomicReference<@Nullable AtomicReferenceArray<@Nullable Cell<S>>> cells = new AtomicReference<>();
 
     /**
      * @param maker makes a fresh cell

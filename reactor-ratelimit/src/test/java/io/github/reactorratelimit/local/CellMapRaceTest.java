@@ -42,7 +42,10 @@ class CellMapRaceTest {
                     maps[i].enter(KEY);
                 });
                 for (int i = 0; i < BATCH; i++) {
-                    assertThat(maps[i].keys()).toIterable().containsOnlyOnce(KEY).hasSize(BUCKETS + 2);
+                    assertThat(maps[i].keys())
+                            .toIterable()
+                            .containsOnlyOnce(KEY)
+                            .hasSize(BUCKETS + 2);
                     assertThat(maps[i].size()).isEqualTo(BUCKETS + 2);
                     entered += first[i] ? 1 : 0;
                 }

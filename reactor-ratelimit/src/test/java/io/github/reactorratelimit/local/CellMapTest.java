@@ -2,8 +2,8 @@ package io.github.reactorratelimit.local;
 
 import static io.github.reactorratelimit.local.Tables.KEY;
 import static io.github.reactorratelimit.local.Tables.at;
-import static io.github.reactorratelimit.local.Tables.gcra;
 import static io.github.reactorratelimit.local.Tables.cells;
+import static io.github.reactorratelimit.local.Tables.gcra;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
