@@ -5,8 +5,9 @@ import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Rate;
 
 /**
- * A GCRA or token bucket that is full when a key is new. To acquires of these the script replies only how many it allowed and
- * what the key owes then; this works out the rest. Twin of BucketArithmetic.java: change both, or neither.
+ * A GCRA or token bucket that is full when a key is new. To acquires of these the script replies only how
+ * many it allowed and what the key owes then; this works out the rest. Twin of BucketArithmetic.java: change
+ * both, or neither.
  *
  * @param partsPerTick parts that flow back in a microsecond
  * @param partsPerPermit parts that a permit costs

@@ -4,8 +4,9 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spares requests the deadline while a node of Redis is unavailable. After a few failures in a row no command passes, but for one
- * probe from time to time; an answer to it lets all commands pass again. One per limiter and node.
+ * Spares requests the deadline while a node of Redis is unavailable. After a few failures in a row no command
+ * passes, but for one probe from time to time; an answer to it lets all commands pass again. One per limiter
+ * and node.
  */
 final class CircuitBreaker {
 
@@ -47,7 +48,9 @@ final class CircuitBreaker {
         this.pauseNanos = pauseNanos;
     }
 
-    /** Whether a command may be sent now. If the breaker is open, the command that it lets pass is the probe. */
+    /**
+     * Whether a command may be sent now. If the breaker is open, the command that it lets pass is the probe.
+     */
     boolean mayCall(long nowNanos) {
         State seen = state;
         if (seen.kind() == Kind.CLOSED) {
@@ -61,7 +64,10 @@ final class CircuitBreaker {
         return state.kind() != Kind.CLOSED;
     }
 
-    /** Nanoseconds until the next probe; a whole pause if one may be sent now, because its reply has yet to come. */
+    /**
+     * Nanoseconds until the next probe; a whole pause if one may be sent now, because its reply has yet to
+     * come.
+     */
     long pauseLeft(long nowNanos) {
         State seen = state;
         long left = seen.untilNanos() - nowNanos;

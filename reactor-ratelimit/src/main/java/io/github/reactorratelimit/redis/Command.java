@@ -5,8 +5,8 @@ import io.github.reactorratelimit.algorithm.PolicyText;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * What a limiter wants done with one key, as the script reads it. The head of frame.lua lists the commands and their
- * arguments.
+ * What a limiter wants done with one key, as the script reads it. The head of frame.lua lists the commands
+ * and their arguments.
  *
  * @param op what to do
  * @param permits how many; 0 if the command is about none
@@ -29,7 +29,9 @@ record Command(Op op, long permits, String argument) {
     enum Op {
         /** Debits the permits if all parts of the policy allow it; otherwise the state does not change. */
         ACQUIRE('a'),
-        /** Debits as many of the permits as there are, perhaps none; {@link CommandReply#count} says how many. */
+        /**
+         * Debits as many of the permits as there are, perhaps none; {@link CommandReply#count} says how many.
+         */
         ACQUIRE_UP_TO('u'),
         /** Replies like {@link #ACQUIRE} and debits nothing. */
         PEEK('l'),
@@ -37,7 +39,10 @@ record Command(Op op, long permits, String argument) {
         REFUND('b'),
         /** Debits as many of the permits as remain. */
         CHARGE_REMAINING('c'),
-        /** Debits the permits, available or not, up to a debt; {@link CommandReply#count} says how many it could not. */
+        /**
+         * Debits the permits, available or not, up to a debt; {@link CommandReply#count} says how many it
+         * could not.
+         */
         CHARGE('o'),
         /** Debits for a time ahead, the reserved slot, unless that is too far away. */
         RESERVE('r'),
@@ -53,13 +58,18 @@ record Command(Op op, long permits, String argument) {
         CARRY_OVER('m'),
         /** Takes a lease of a concurrency limit if its permits are there. */
         TAKE_LEASE('t'),
-        /** Like {@link #TAKE_LEASE} for a waiter: if denied, the next release replies that a waiter exists. */
+        /**
+         * Like {@link #TAKE_LEASE} for a waiter: if denied, the next release replies that a waiter exists.
+         */
         TAKE_LEASE_FOR_WAITER('w'),
         /** Ends a lease. */
         RELEASE_LEASE('e'),
         /** Prolongs a lease. */
         RENEW_LEASE('n'),
-        /** Registers the policy of a version, or only reads all versions; {@link CommandReply#versions} has them. */
+        /**
+         * Registers the policy of a version, or only reads all versions; {@link CommandReply#versions} has
+         * them.
+         */
         REGISTER_VERSION('v'),
         /** Registers another policy as the next version. */
         CHANGE_VERSION('g');

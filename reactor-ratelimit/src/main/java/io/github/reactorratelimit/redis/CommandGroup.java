@@ -3,8 +3,9 @@ package io.github.reactorratelimit.redis;
 import java.util.List;
 
 /**
- * Commands for several keys that the script decides together: all of them, or none. The group waits until it is first in the
- * queue of each of its keys. Its first command leads: the deadline, cancelling and delivery are about that one.
+ * Commands for several keys that the script decides together: all of them, or none. The group waits until it
+ * is first in the queue of each of its keys. Its first command leads: the deadline, cancelling and delivery
+ * are about that one.
  */
 final class CommandGroup {
 

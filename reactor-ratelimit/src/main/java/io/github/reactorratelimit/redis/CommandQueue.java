@@ -13,18 +13,23 @@ import org.jspecify.annotations.Nullable;
 import reactor.util.concurrent.Queues;
 
 /**
- * The commands of one node that wait, by key, and the calls in flight. At most one call per key is in flight, so commands for a key
- * run in the order in which they are offered, on whatever thread. If few calls are in flight, a command leaves at once; otherwise
- * the commands of all idle keys gather, and the next call takes as many as the server can decide in a short time.
+ * The commands of one node that wait, by key, and the calls in flight. At most one call per key is in flight,
+ * so commands for a key run in the order in which they are offered, on whatever thread. If few calls are in
+ * flight, a command leaves at once; otherwise the commands of all idle keys gather, and the next call takes
+ * as many as the server can decide in a short time.
  *
- * <p>On a Cluster the keys of a call lie in one hash slot. A group of commands that are decided together leaves alone, when it is first
- * in the queue of each of its keys; because it enters all of them in one step, no two groups wait for each other.
+ * <p>On a Cluster the keys of a call lie in one hash slot. A group of commands that are decided together
+ * leaves alone, when it is first in the queue of each of its keys; because it enters all of them in one step,
+ * no two groups wait for each other.
  *
  * <p>One thread at a time handles the mailbox and owns everything else in here.
  */
 final class CommandQueue extends DrainLoop {
 
-    /** On a standalone server: enough to keep it busy while replies travel and are delivered. On a Cluster: for each hash slot 1. */
+    /**
+     * On a standalone server: enough to keep it busy while replies travel and are delivered. On a Cluster:
+     * for each hash slot 1.
+     */
     static final int MAX_CALLS = 4;
 
     /** On a Cluster, where many slots may have a call in flight. */
@@ -166,7 +171,10 @@ final class CommandQueue extends DrainLoop {
         }
     }
 
-    /** Lets the slot send a call if it has commands and not too many calls in flight; forgets it if it has neither. */
+    /**
+     * Lets the slot send a call if it has commands and not too many calls in flight; forgets it if it has
+     * neither.
+     */
     private void makeReady(SlotKeys slot) {
         if (slot.idle.isEmpty() && slot.callsInFlight == 0) {
             slots.remove(slot.slot);
@@ -265,7 +273,10 @@ final class CommandQueue extends DrainLoop {
         return call == null || call.size() == 0 ? null : call;
     }
 
-    /** A call for the group; null if it is not first everywhere: then the key waits for the last of the others. */
+    /**
+     * A call for the group; null if it is not first everywhere: then the key waits for the last of the
+     * others.
+     */
     private @Nullable ScriptCall gather(CommandGroup group, KeyCommands own, SlotKeys slot) {
         own.isBusy = false;
         own.awaits = group;

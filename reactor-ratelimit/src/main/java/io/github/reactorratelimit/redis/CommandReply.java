@@ -16,13 +16,14 @@ import java.util.TreeMap;
  * @param key what holds for the key after the call
  * @param allowed allowed, reserved, or done
  * @param remaining permits that remain
- * @param waitMicros until the permits are there or the reserved slot comes; {@link Algorithm#UNKNOWN} if nobody knows
+ * @param waitMicros until the permits are there or the reserved slot comes; {@link Algorithm#UNKNOWN} if
+ *     nobody knows
  * @param resetMicros until nothing is spent any more
  * @param part which part of the policy binds
  * @param moreMicros until more than {@code remaining} is there; {@link Algorithm#UNKNOWN} if nobody knows
  * @param byRefund whether refunds paid for the reserved slot: freeing it has to say so
- * @param count of commands that count permits: permits acquired, lost or not charged, see {@link Command.Op}; of a
- *     reservation the base of its slot
+ * @param count of commands that count permits: permits acquired, lost or not charged, see {@link Command.Op};
+ *     of a reservation the base of its slot
  * @param text of commands about versions: what is registered
  */
 record CommandReply(
@@ -68,7 +69,9 @@ record CommandReply(
         return policy.part(part);
     }
 
-    /** The server's time of a reserved slot less the shift when it was reserved: how it is known from then on. */
+    /**
+     * The server's time of a reserved slot less the shift when it was reserved: how it is known from then on.
+     */
     long slotBaseMicros() {
         return count;
     }

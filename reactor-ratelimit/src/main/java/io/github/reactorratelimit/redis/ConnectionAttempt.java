@@ -14,10 +14,12 @@ import reactor.util.Loggers;
 import reactor.util.retry.Retry;
 
 /**
- * Connects, and tries again for as long as that fails, at growing distances. Says in the log why, once for each reason.
+ * Connects, and tries again for as long as that fails, at growing distances. Says in the log why, once for
+ * each reason.
  *
- * <p>Closing and connecting may meet. Each first says so ({@code closed}, {@code known}) and then looks whether the other has: so at
- * least one of them sees both, and closes the connections. It is harmless if both do.
+ * <p>Closing and connecting may meet. Each first says so ({@code closed}, {@code known}) and then looks
+ * whether the other has: so at least one of them sees both, and closes the connections. It is harmless if
+ * both do.
  */
 final class ConnectionAttempt {
 

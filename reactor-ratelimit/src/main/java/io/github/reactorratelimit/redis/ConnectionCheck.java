@@ -20,8 +20,9 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * Finds connections that are dead though they look open, because the network dropped them without a word. After a missed deadline each
- * connection gets a PING; one that does not answer it in time is closed, and Lettuce connects again.
+ * Finds connections that are dead though they look open, because the network dropped them without a word.
+ * After a missed deadline each connection gets a PING; one that does not answer it in time is closed, and
+ * Lettuce connects again.
  */
 final class ConnectionCheck {
 
@@ -34,7 +35,10 @@ final class ConnectionCheck {
     private final @Nullable StatefulConnection<String, String> pubSub;
     private final AtomicBoolean running = new AtomicBoolean();
 
-    /** @param pubSub closed with a dead connection: whatever dropped one has dropped the other; null if there is none */
+    /**
+     * @param pubSub closed with a dead connection: whatever dropped one has dropped the other; null if there
+     * is none
+     */
     ConnectionCheck(
             StatefulConnection<String, String> connection, @Nullable StatefulConnection<String, String> pubSub) {
         this.connection = connection;

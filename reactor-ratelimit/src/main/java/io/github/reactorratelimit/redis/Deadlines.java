@@ -10,8 +10,9 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Ends the commands of a limiter whose reply does not come in time, counted from the moment they were requested. All have the
- * same deadline, so they expire in the order in which they began, and one pending task watches the first of them.
+ * Ends the commands of a limiter whose reply does not come in time, counted from the moment they were
+ * requested. All have the same deadline, so they expire in the order in which they began, and one pending
+ * task watches the first of them.
  */
 final class Deadlines {
 

@@ -4,11 +4,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Delays the flush of a queue while replies are being delivered, so that the commands they trigger share one call. Each
- * thread that delivers has its own.
+ * Delays the flush of a queue while replies are being delivered, so that the commands they trigger share one
+ * call. Each thread that delivers has its own.
  *
- * <p>A command is in the mailbox of its queue before its thread looks here, and the queue is taken out of here before it is
- * flushed: so a command that counts on this is seen by the flush.
+ * <p>A command is in the mailbox of its queue before its thread looks here, and the queue is taken out of
+ * here before it is flushed: so a command that counts on this is seen by the flush.
  */
 final class DeferredFlush {
 

@@ -2,7 +2,9 @@ package io.github.reactorratelimit.redis;
 
 import org.jspecify.annotations.Nullable;
 
-/** The commands that wait for one key, in order. Owned by the thread that handles the mailbox of the queue. */
+/**
+ * The commands that wait for one key, in order. Owned by the thread that handles the mailbox of the queue.
+ */
 final class KeyCommands {
 
     final String name;

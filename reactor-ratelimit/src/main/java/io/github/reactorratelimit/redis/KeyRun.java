@@ -133,7 +133,10 @@ final class KeyRun {
         }
     }
 
-    /** Nothing ran, and it may run if it is sent once more: in front of all that came later. False if it was sent again before. */
+    /**
+     * Nothing ran, and it may run if it is sent once more: in front of all that came later. False if it was
+     * sent again before.
+     */
     boolean sendAgain() {
         PendingCommand lastAgain = null;
         for (PendingCommand command = first; command != null; ) {

@@ -17,8 +17,8 @@ import reactor.core.publisher.Sinks;
 import reactor.util.context.ContextView;
 
 /**
- * Sends the commands of one limiter: through the circuit breaker of the key's node, into the queue of that node, each with its own
- * deadline.
+ * Sends the commands of one limiter: through the circuit breaker of the key's node, into the queue of that
+ * node, each with its own deadline.
  */
 final class LimiterCommands {
 
@@ -81,8 +81,8 @@ final class LimiterCommands {
     }
 
     /**
-     * Where a subscriber's code runs: the thread that its Context names, or the connection's if the user chose so, which is null, or
-     * the scheduler for callbacks.
+     * Where a subscriber's code runs: the thread that its Context names, or the connection's if the user
+     * chose so, which is null, or the scheduler for callbacks.
      */
     @Nullable
     Executor executorFor(ContextView context) {
@@ -91,18 +91,21 @@ final class LimiterCommands {
     }
 
     /**
-     * Sends a command. Never blocks, never throws; the command ends once, within the limiter's deadline from now. It fails with
+     * Sends a command. Never blocks, never throws; the command ends once, within the limiter's deadline from
+     * now. It fails with
      *
      * <ul>
-     *   <li>{@link RedisUnavailableException} if Redis does not answer in time, cannot be reached, says that it cannot answer now, or the
-     *       breaker is open; {@link RedisUnavailableException#isUnanswered} tells whether the command may have run
+     *   <li>{@link RedisUnavailableException} if Redis does not answer in time, cannot be reached, says that
+     *       it cannot answer now, or the breaker is open; {@link RedisUnavailableException#isUnanswered}
+     *       tells whether the command may have run
      *   <li>{@link RedisErrorReplyException} if Redis replies an error that is no outage: nothing was written
      *   <li>{@link RedisCorruptStateException} if the key holds something else: nothing was written
      *   <li>{@link RedisReplyException} if the reply is none of our script: nobody knows what it did
      *   <li>{@link NewerVersionException} if the key is under a newer policy version: nothing was written
      * </ul>
      *
-     * <p>Commands for one key run in the order in which they are sent. A cancelled one that was not sent yet never is.
+     * <p>Commands for one key run in the order in which they are sent. A cancelled one that was not sent yet
+     * never is.
      */
     void send(PendingCommand command) {
         if (!begin(command)) {
@@ -116,7 +119,10 @@ final class LimiterCommands {
         }
     }
 
-    /** Sends a command for each subscriber. Signals on the thread that brings the reply. Cancelling does not undo what ran. */
+    /**
+     * Sends a command for each subscriber. Signals on the thread that brings the reply. Cancelling does not
+     * undo what ran.
+     */
     Mono<CommandReply> send(String key, ScriptPolicy policy, Command command) {
         return new MonoCommand(this, key, policy, command);
     }
@@ -130,10 +136,10 @@ final class LimiterCommands {
     record Member(LimiterCommands limiter, String key, ScriptPolicy policy, Command command) {}
 
     /**
-     * Sends acquires for several keys, perhaps of several limiters, which are decided together: all are debited or none. Brings the
-     * replies in order, up to the first denial. Empty if they cannot travel together: other connections, other hash slots, one key
-     * twice, a policy with a predecessor, an open breaker. Signals on the thread that brings the reply; cancelling does not undo
-     * what ran.
+     * Sends acquires for several keys, perhaps of several limiters, which are decided together: all are
+     * debited or none. Brings the replies in order, up to the first denial. Empty if they cannot travel
+     * together: other connections, other hash slots, one key twice, a policy with a predecessor, an open
+     * breaker. Signals on the thread that brings the reply; cancelling does not undo what ran.
      */
     static Mono<List<CommandReply>> sendTogether(List<Member> members) {
         return new MonoCommandGroup(members);
@@ -152,8 +158,9 @@ final class LimiterCommands {
     }
 
     /**
-     * Completes when all commands have ended and their replies were delivered, with what {@linkplain #settling follows}
-     * from them. Commands may still be sent. Waits a little longer than the deadline at most, if a subscriber blocks.
+     * Completes when all commands have ended and their replies were delivered, with what {@linkplain
+     * #settling follows} from them. Commands may still be sent. Waits a little longer than the deadline at
+     * most, if a subscriber blocks.
      */
     Mono<Void> idle() {
         return Mono.defer(() -> {
@@ -209,7 +216,10 @@ final class LimiterCommands {
         return begins;
     }
 
-    /** A command that was {@linkplain #begin begun} is over: delivered, refunded, or cancelled before it was in flight. */
+    /**
+     * A command that was {@linkplain #begin begun} is over: delivered, refunded, or cancelled before it was
+     * in flight.
+     */
     void ended() {
         if (open.decrementAndGet() == 0 && closing) {
             idle.tryEmitEmpty();

@@ -38,8 +38,8 @@ final class NodeQueues implements CommandQueues {
     }
 
     /**
-     * The queues of a connection that another store uses already, or else these: so the limiters of all stores of one
-     * connection share calls, and at most one call per key is in flight.
+     * The queues of a connection that another store uses already, or else these: so the limiters of all
+     * stores of one connection share calls, and at most one call per key is in flight.
      */
     static NodeQueues shared(StatefulConnection<String, String> connection, NodeQueues created) {
         IN_USE.add(new WeakReference<>(created));
@@ -60,7 +60,10 @@ final class NodeQueues implements CommandQueues {
                 isCluster);
     }
 
-    /** A slot that moves to another node while commands wait for its keys: those stay where they are, later ones do not wait for them. */
+    /**
+     * A slot that moves to another node while commands wait for its keys: those stay where they are, later
+     * ones do not wait for them.
+     */
     @Override
     public CommandQueue of(String name) {
         CommandQueue single = only;

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command on its way: waiting in the queue of its key, in flight, or being delivered. It ends exactly once: with a reply,
- * with an error, or because its caller cancels it.
+ * A command on its way: waiting in the queue of its key, in flight, or being delivered. It ends exactly once:
+ * with a reply, with an error, or because its caller cancels it.
  *
  * <p>The queue owns the fields that are not final until the command ends; then the executor owns them.
  */
@@ -65,8 +65,9 @@ abstract class PendingCommand implements Runnable {
 
     /**
      * @param key the key as the caller names it
-     * @param executor where {@link #succeeded} and {@link #failed} run, see {@link LimiterCommands#executorFor}; null for the
-     *     thread that brings the reply, mostly the connection's: only for code of ours that neither blocks nor takes long
+     * @param executor where {@link #succeeded} and {@link #failed} run, see {@link
+     *     LimiterCommands#executorFor}; null for the thread that brings the reply, mostly the connection's:
+     *     only for code of ours that neither blocks nor takes long
      */
     PendingCommand(
             LimiterCommands limiter, String key, ScriptPolicy policy, Command command, @Nullable Executor executor) {
@@ -92,13 +93,22 @@ abstract class PendingCommand implements Runnable {
     /** Runs on the executor, once, unless {@link #failed} does or the caller cancelled. */
     protected abstract void succeeded(CommandReply reply);
 
-    /** Runs on the executor, once, unless {@link #succeeded} does or the caller cancelled. See {@link LimiterCommands#send}. */
+    /**
+     * Runs on the executor, once, unless {@link #succeeded} does or the caller cancelled. See {@link
+     * LimiterCommands#send}.
+     */
     protected abstract void failed(Throwable error);
 
-    /** The caller cancelled and the script ran: what it debited may be refunded. Runs on the thread that brings the reply. */
+    /**
+     * The caller cancelled and the script ran: what it debited may be refunded. Runs on the thread that
+     * brings the reply.
+     */
     protected void unused(CommandReply reply) {}
 
-    /** Nobody wants the reply any more. A command that is not in flight never will be. Any thread, any number of calls. */
+    /**
+     * Nobody wants the reply any more. A command that is not in flight never will be. Any thread, any number
+     * of calls.
+     */
     public void cancel() {
         if (moves(PENDING, CANCELLED)) {
             limiter.ended();

@@ -13,7 +13,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The connections of a store, which are there or are being made. Shared by its limiters and by all stores made from it. */
+/**
+ * The connections of a store, which are there or are being made. Shared by its limiters and by all stores
+ * made from it.
+ */
 final class RedisConnections {
 
     private final ConnectionAttempt attempt;
@@ -87,7 +90,9 @@ final class RedisConnections {
         return hasPubSub;
     }
 
-    /** A limiter was opened: connects if need be, and tests the server once for each prefix. Delays nobody. */
+    /**
+     * A limiter was opened: connects if need be, and tests the server once for each prefix. Delays nobody.
+     */
     void opened(String prefix) {
         attempt.begin();
         if (selfTest && testedPrefixes.add(prefix)) {

@@ -39,8 +39,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection, nothing is
- * sent twice after a reconnect, reads go to the master.
+ * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection,
+ * nothing is sent twice after a reconnect, reads go to the master.
  */
 final class RedisConnector {
 
@@ -58,13 +58,18 @@ final class RedisConnector {
             .count(3)
             .build();
 
-    /** What was sent is acknowledged by then, or the connection ends. Only where there is a native transport. */
+    /**
+     * What was sent is acknowledged by then, or the connection ends. Only where there is a native transport.
+     */
     private static final TcpUserTimeoutOptions USER_TIMEOUT = TcpUserTimeoutOptions.builder()
             .enable(EpollProvider.isAvailable() || IOUringProvider.isAvailable())
             .tcpUserTimeout(Duration.ofSeconds(10))
             .build();
 
-    /** However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be degraded. */
+    /**
+     * However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be
+     * degraded.
+     */
     static final Duration RECONNECT_AT_LEAST_EVERY = Duration.ofSeconds(1);
 
     private static final Duration RECONNECT_AT_MOST_EVERY = Duration.ofMillis(1);
@@ -77,7 +82,9 @@ final class RedisConnector {
 
     private static final long SHUTDOWN_SECONDS = 2;
 
-    /** A shutdown that comes between others of the same client may never be confirmed; it goes on by itself. */
+    /**
+     * A shutdown that comes between others of the same client may never be confirmed; it goes on by itself.
+     */
     private static final Duration PATIENCE_WITH_SHUTDOWN = Duration.ofSeconds(2 * SHUTDOWN_SECONDS);
 
     private RedisConnector() {}
@@ -128,8 +135,9 @@ final class RedisConnector {
     }
 
     /**
-     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal that comes
-     * back there may lose its reason: the connection's thread may see the end of the connection first.
+     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal
+     * that comes back there may lose its reason: the connection's thread may see the end of the connection
+     * first.
      */
     private static void haveCredentialsAtHand(RedisURI parsed) {
         RedisCredentials inTheText =

@@ -11,12 +11,15 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A script as it travels: without comments, and named by its SHA-1. There is one for all commands of all policies, and one that the
- * self-test runs.
+ * A script as it travels: without comments, and named by its SHA-1. There is one for all commands of all
+ * policies, and one that the self-test runs.
  */
 final class RedisScript {
 
-    /** Files that define algorithms; each runs only for calls that need it. A file may be followed by one that belongs to it. */
+    /**
+     * Files that define algorithms; each runs only for calls that need it. A file may be followed by one that
+     * belongs to it.
+     */
     private static final List<List<String>> ALGORITHMS = List.of(
             List.of("level", "reservation"),
             List.of("stepwise_bucket"),

@@ -7,7 +7,10 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What a server says when a user may not do something, and which permission that is. Inside scripts it does not say NOPERM. */
+/**
+ * What a server says when a user may not do something, and which permission that is. Inside scripts it does
+ * not say NOPERM.
+ */
 final class Refusal {
 
     private static final Pattern ANY =

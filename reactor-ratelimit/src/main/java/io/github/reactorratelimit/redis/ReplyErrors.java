@@ -4,12 +4,15 @@ import io.lettuce.core.RedisCommandExecutionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Tells what an error means: an outage, a state that is not ours, a newer policy version, or a mistake in the set-up. */
+/**
+ * Tells what an error means: an outage, a state that is not ours, a newer policy version, or a mistake in the
+ * set-up.
+ */
 final class ReplyErrors {
 
     /**
-     * Said by a server that cannot answer now, before Redis 7 with the place in the script in front; anything else it
-     * says is our mistake or a broken set-up.
+     * Said by a server that cannot answer now, before Redis 7 with the place in the script in front; anything
+     * else it says is our mistake or a broken set-up.
      */
     private static final Pattern UNAVAILABLE = Pattern.compile(
             "(?:ERR )?(?:@user_script: ?\\d+: ?)?-?"

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * Delivers replies to subscribers on a limiter's scheduler for callbacks. One task delivers what is ready; while it takes long,
- * others help, so a slow subscriber delays only itself.
+ * Delivers replies to subscribers on a limiter's scheduler for callbacks. One task delivers what is ready;
+ * while it takes long, others help, so a slow subscriber delays only itself.
  */
 final class ReplyExecutor implements Executor {
 
@@ -59,7 +59,9 @@ final class ReplyExecutor implements Executor {
         }
     }
 
-    /** Delivers to those that want it on this thread; then runs what follows, together with what they send. */
+    /**
+     * Delivers to those that want it on this thread; then runs what follows, together with what they send.
+     */
     static void deliverHere(List<PendingCommand> ended, Runnable then) {
         new DeferredFlush().during(() -> {
             for (PendingCommand command : ended) {
@@ -190,7 +192,10 @@ final class ReplyExecutor implements Executor {
         }
     }
 
-    /** If replies still wait after a while, another task helps: without limit if the same one is first, because all tasks are stuck. */
+    /**
+     * If replies still wait after a while, another task helps: without limit if the same one is first,
+     * because all tasks are stuck.
+     */
     private void look(@Nullable Runnable firstBefore) {
         watched.set(false);
         flushes.forEach(DeferredFlush::flush);

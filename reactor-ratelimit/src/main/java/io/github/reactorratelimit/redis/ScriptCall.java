@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One EVALSHA: commands for one key or many. It ends when the reply comes, or when the deadlines of all its commands have passed;
- * then a late reply is discarded, and what it debited stays debited.
+ * One EVALSHA: commands for one key or many. It ends when the reply comes, or when the deadlines of all its
+ * commands have passed; then a late reply is discarded, and what it debited stays debited.
  */
 final class ScriptCall {
 
@@ -183,7 +183,10 @@ final class ScriptCall {
         }
     }
 
-    /** Code of ours and of subscribers that chose the connection's thread runs first: what it sends shares the next call. */
+    /**
+     * Code of ours and of subscribers that chose the connection's thread runs first: what it sends shares the
+     * next call.
+     */
     private void finish(List<PendingCommand> ended) {
         ReplyExecutor.deliverHere(ended, () -> queue.finished(this));
         ReplyExecutor.deliverElsewhere(ended);
@@ -217,7 +220,10 @@ final class ScriptCall {
         return missed.compareAndSet(null, error) ? error : missedDeadline();
     }
 
-    /** Frees the keys. A command that was not written yet is dropped, so that a reconnect does not send it late. */
+    /**
+     * Frees the keys. A command that was not written yet is dropped, so that a reconnect does not send it
+     * late.
+     */
     private void abandon(RedisUnavailableException error) {
         if (over.compareAndSet(0, 1)) {
             Future<?> inFlight = sent;

@@ -23,8 +23,8 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One part of a policy as the script reads it: the name of an algorithm and its parameters, in the order that the head of the
- * Lua file gives. The algorithms refuse what Redis cannot hold exactly.
+ * One part of a policy as the script reads it: the name of an algorithm and its parameters, in the order that
+ * the head of the Lua file gives. The algorithms refuse what Redis cannot hold exactly.
  *
  * @param parameters the parameters at a time, with a blank before each
  * @param changes whether they depend on the time
@@ -108,7 +108,10 @@ record ScriptPart(
             return metered(bucket, "leaky_bucket");
         }
 
-        /** Initial tokens refill since the limiter was opened, by the server's clock; since now if no reply has told it yet. */
+        /**
+         * Initial tokens refill since the limiter was opened, by the server's clock; since now if no reply
+         * has told it yet.
+         */
         private static ScriptPart metered(RateLimitPolicy policy, String algorithm) {
             Rate rate = Algorithms.rate(policy, Tick.MICROSECOND).orElseThrow();
             long missing = rate.missingParts();

@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A policy as the script reads it. Made once for a policy and a limiter, and used for all its commands; safe for any thread.
- * Two are never equal: commands that name the same one share its text in a call.
+ * A policy as the script reads it. Made once for a policy and a limiter, and used for all its commands; safe
+ * for any thread. Two are never equal: commands that name the same one share its text in a call.
  */
 final class ScriptPolicy {
 

@@ -25,8 +25,8 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * Asks a server, or every master of a Cluster, whether limiters can work there. Everything is sent at once, beside the
- * decisions of the limiters and not before them.
+ * Asks a server, or every master of a Cluster, whether limiters can work there. Everything is sent at once,
+ * beside the decisions of the limiters and not before them.
  */
 final class ServerCheck {
 

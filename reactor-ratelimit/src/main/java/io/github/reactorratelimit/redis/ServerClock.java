@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * About what time it is on the server. Each reply tells; before the first one the wall clock of this process stands in, which
- * only decides which windows of a calendar are sent along.
+ * About what time it is on the server. Each reply tells; before the first one the wall clock of this process
+ * stands in, which only decides which windows of a calendar are sent along.
  */
 final class ServerClock {
 

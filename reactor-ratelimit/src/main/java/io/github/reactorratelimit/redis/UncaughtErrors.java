@@ -3,14 +3,16 @@ package io.github.reactorratelimit.redis;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
-/** What is thrown where others wait for what comes next: it must not keep them waiting, and must not vanish. */
+/**
+ * What is thrown where others wait for what comes next: it must not keep them waiting, and must not vanish.
+ */
 final class UncaughtErrors {
 
     private UncaughtErrors() {}
 
     /**
-     * Whether somebody else's executor took the task. If it fails in any way it did not: who hands tasks over keeps count of them, and
-     * a count that stays leaves everybody waiting.
+     * Whether somebody else's executor took the task. If it fails in any way it did not: who hands tasks over
+     * keeps count of them, and a count that stays leaves everybody waiting.
      */
     static boolean takes(Executor executor, Runnable task) {
         try {

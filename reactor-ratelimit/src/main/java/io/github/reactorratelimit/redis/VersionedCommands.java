@@ -138,8 +138,8 @@ final class VersionedCommands {
     }
 
     /**
-     * What takes several calls has one deadline for all. The last call may miss its own at the same moment: whichever is
-     * second is ignored.
+     * What takes several calls has one deadline for all. The last call may miss its own at the same moment:
+     * whichever is second is ignored.
      */
     private Mono<CommandReply> within(long startNanos, Mono<CommandReply> calls) {
         return Mono.defer(() -> {

@@ -125,6 +125,7 @@ class TakeFailureTest {
             Await.until("it is sent", () -> scripts() == before + 1);
             request.dispose();
             CompletableFuture<Void> closed = closing.close().toFuture();
+            assertThat(closed).isNotDone();
             proxy.pass();
             Mono.fromFuture(closed).block(PATIENCE);
             assertThat(limiter.peek("k").block(PATIENCE).remaining()).isEqualTo(1_000);
