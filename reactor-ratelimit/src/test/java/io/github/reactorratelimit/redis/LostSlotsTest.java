@@ -239,11 +239,7 @@ class LostSlotsTest {
 
             Flux.just(one, other).flatMap(RateLimiter::close).blockLast(PATIENCE);
             Flux.just(oneStore, otherStore).flatMap(RedisStore::close).blockLast(PATIENCE);
-            return Row.of(
-                    cell,
-                    Stream.concat(left.stream(), leftOther.stream()).toList(),
-                    beganMicros,
-                    endedMicros);
+            return Row.of(cell, Stream.concat(left.stream(), leftOther.stream()).toList(), beganMicros, endedMicros);
         }
     }
 
