@@ -89,8 +89,8 @@ class LatenessTest {
 
     @Test
     void strictBucketInACompositeIsSpacedFromItsEmissions() {
-        wait(limiter(Policies.all(LeakyBucket.perSecond(10).strictSpacing(), LeakyBucket.perSecond(1_000))), 4);
-        pass(300 * MILLI);
+        wait(limiter(Policies.all(LeakyBucket.perSecond(100).strictSpacing(), LeakyBucket.perSecond(1_000))), 4);
+        pass(30 * MILLI);
         assertThat(accuracy.snapshot().toldInTurn()).isOne();
     }
 
