@@ -108,14 +108,8 @@ final class CommandQueue extends DrainLoop {
         }
     }
 
-    /** Takes commands that have begun, to be decided together. */
+    /** Takes commands that have begun, to be decided together; or hears that such a group ended before it was sent. */
     void offer(CommandGroup group) {
-        mailbox.offer(group);
-        signal();
-    }
-
-    /** A group that was offered ended before it was sent. */
-    void ended(CommandGroup group) {
         mailbox.offer(group);
         signal();
     }

@@ -213,7 +213,7 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
         }
 
         private void dispatch(Runnable delivery) {
-            if (executor == null || !UncaughtErrors.takes(executor, delivery)) {
+            if (executor == null || !ReplyExecutor.takes(executor, delivery)) {
                 delivery.run();
             }
         }

@@ -114,7 +114,7 @@ final class MonoCommandGroup extends Mono<List<CommandReply>> {
         @Override
         protected void droppedFromQueue() {
             commands.stream().skip(1).forEach(PendingCommand::cancel);
-            limiter.queues().of(name).ended(group());
+            limiter.queues().of(name).offer(group());
         }
 
         @Override

@@ -54,7 +54,7 @@ final class ReplyExecutor implements Executor {
     /** Delivers what a command ended with, on its executor. */
     static void deliver(PendingCommand command) {
         Executor executor = command.executor;
-        if (executor == null || !UncaughtErrors.takes(executor, command)) {
+        if (executor == null || !takes(executor, command)) {
             run(command);
         }
     }
@@ -102,7 +102,7 @@ final class ReplyExecutor implements Executor {
     private static void deliver(Executor executor, List<PendingCommand> commands) {
         if (executor instanceof ReplyExecutor callbacks) {
             callbacks.deliverAll(commands);
-        } else if (!UncaughtErrors.takes(executor, () -> deliverTogether(commands))) {
+        } else if (!takes(executor, () -> deliverTogether(commands))) {
             commands.forEach(ReplyExecutor::run);
         }
     }
@@ -120,8 +120,30 @@ final class ReplyExecutor implements Executor {
         try {
             delivery.run();
         } catch (Throwable thrown) {
-            UncaughtErrors.tell(thrown);
+            tell(thrown);
         }
+    }
+
+    /**
+     * Whether an executor took the task. If it fails in any way, it did not: a task that counts as taken but never
+     * runs would leave the replies behind it undelivered.
+     */
+    static boolean takes(Executor executor, Runnable task) {
+        try {
+            executor.execute(task);
+            return true;
+        } catch (RejectedExecutionException fullOrGone) {
+            return false;
+        } catch (Throwable broken) {
+            tell(broken);
+            return false;
+        }
+    }
+
+    /** Tells the thread's handler for uncaught exceptions, and the thread goes on. */
+    private static void tell(Throwable thrown) {
+        Thread thread = Thread.currentThread();
+        thread.getUncaughtExceptionHandler().uncaughtException(thread, thrown);
     }
 
     @Override
@@ -145,7 +167,7 @@ final class ReplyExecutor implements Executor {
 
     private void schedule() {
         starting.incrementAndGet();
-        if (!UncaughtErrors.takes(callbacks, work)) {
+        if (!takes(callbacks, work)) {
             work();
         }
     }
@@ -214,7 +236,7 @@ final class ReplyExecutor implements Executor {
     /** Never on the timer's thread: if the scheduler takes no task, the next look tries again. */
     private void help() {
         starting.incrementAndGet();
-        if (!UncaughtErrors.takes(callbacks, work)) {
+        if (!takes(callbacks, work)) {
             starting.decrementAndGet();
             if (active.decrementAndGet() == 0 && !ready.isEmpty()) {
                 start();
