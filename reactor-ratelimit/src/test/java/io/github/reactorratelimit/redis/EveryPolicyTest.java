@@ -26,7 +26,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** What belongs to a policy besides its record. A new policy fails here by name until it has all of it. */
 class EveryPolicyTest {
 
-    /** Those without a script: the store refuses them when the limiter is built. */
     private static final Map<Class<?>, RateLimitPolicy> EXAMPLES = GoldenVectors.files().stream()
             .flatMap(file -> GoldenVectors.sections(file).stream())
             .map(GoldenVectors.Section::policy)
