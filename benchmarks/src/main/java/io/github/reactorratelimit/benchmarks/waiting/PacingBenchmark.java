@@ -12,6 +12,7 @@ import org.openjdk.jmh.annotations.OperationsPerInvocation;
 import org.openjdk.jmh.annotations.OutputTimeUnit;
 import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 import reactor.core.publisher.Flux;
@@ -44,6 +45,12 @@ public class PacingBenchmark extends ComparedBenchmark {
 
         /** What the rate from the first element after the burst to the last one lacks: 1 000 are 0.1 % of the limit. */
         public double lostPerMillion;
+    }
+
+    /** At a low rate the code would never be compiled, and compiling takes the processor from the timer. */
+    @Setup
+    public void warmUp() {
+        contender.pace(Flux.range(0, 10_000 * SECONDS), 10_000).blockLast();
     }
 
     /** 100 per second. */
