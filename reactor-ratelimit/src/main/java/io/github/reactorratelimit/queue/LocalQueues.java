@@ -4,7 +4,6 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.algorithm.Algorithm;
-import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,11 +15,7 @@ public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
     private final LateGrants lateGrants = new LateGrants();
 
     public LocalQueues(LimiterSettings settings) {
-        super(settings, maker(settings.maxWaiters()));
-    }
-
-    private static BiFunction<QueueRuntime, ImmediateKey, LocalQueue> maker(int maxWaiters) {
-        return (runtime, state) -> new LocalQueue(runtime, maxWaiters, state);
+        super(settings, (runtime, state) -> new LocalQueue(runtime, settings.maxWaiters(), state));
     }
 
     /** Debits a request that need not wait: at the due time if the last grant was late, else now. */

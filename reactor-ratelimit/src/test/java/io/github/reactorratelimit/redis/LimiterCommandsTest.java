@@ -122,7 +122,7 @@ class LimiterCommandsTest {
                 .info("commandstats")
                 .lines()
                 .filter(line -> line.startsWith("cmdstat_eval"))
-                .mapToLong(line -> Long.parseLong(line.replaceAll(".*calls=(\\d+),.*", "$1")))
+                .mapToLong(line -> Long.parseLong(line.replaceAll(".*:calls=(\\d+),.*", "$1")))
                 .sum();
     }
 
