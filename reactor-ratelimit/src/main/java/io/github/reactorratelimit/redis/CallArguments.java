@@ -19,12 +19,20 @@ final class CallArguments {
                 new CommandArgs<>(StringCodec.UTF8).add(withText ? script.text() : script.sha1());
         addKeys(arguments, call.runs());
         arguments.add(SERVER_TIME).add(call.policies().size() + (call.isTogether() ? "a" : ""));
-        ServerClock clock = call.runs().get(0).first().limiter.clock();
-        for (ScriptPolicy policy : call.policies()) {
-            arguments.add(policy.text(clock));
-        }
+        addPolicies(arguments, call.runs());
         addEntries(arguments, call.runs());
         return arguments;
+    }
+
+    /** Each by the clock of its own limiter; they are numbered as the runs first name them. */
+    private static void addPolicies(CommandArgs<String, String> arguments, List<KeyRun> runs) {
+        int added = 0;
+        for (KeyRun run : runs) {
+            if (run.policyIndex > added) {
+                arguments.add(run.policy.text(run.first().limiter.clock()));
+                added++;
+            }
+        }
     }
 
     private static void addKeys(CommandArgs<String, String> arguments, List<KeyRun> runs) {

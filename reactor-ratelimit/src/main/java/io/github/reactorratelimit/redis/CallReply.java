@@ -75,8 +75,9 @@ final class CallReply {
     }
 
     private void fail(KeyRun run, String error, List<PendingCommand> ended) {
-        boolean isOutsideWindows = ReplyErrors.isOutsideWindows(error);
-        if (!isOutsideWindows || !run.sendAgain()) {
+        if (ReplyErrors.isOutsideWindows(error)) {
+            run.sendAgain(call.queue(), ReplyErrors.ofKey(error), ended);
+        } else {
             run.fail(call.queue(), ReplyErrors.ofKey(error), ended);
         }
     }

@@ -286,6 +286,10 @@ final class CommandQueue extends DrainLoop {
             KeyCommands key = keys.get(member.name);
             if (key != null) {
                 key.awaits = null;
+                if (key.isBusy) {
+                    // A later command has put it in line for the next call.
+                    slot.idle.remove(key);
+                }
                 if (isSent) {
                     key.isBusy = true;
                     call.addMember(key);

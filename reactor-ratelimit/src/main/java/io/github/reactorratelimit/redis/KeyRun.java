@@ -134,11 +134,12 @@ final class KeyRun {
     }
 
     /**
-     * Nothing ran, and it may run if it is sent once more: in front of all that came later. False if it was
-     * sent again before.
+     * Nothing ran, and it may run if it is sent once more: in front of all that came later. What was sent
+     * again before fails.
      */
-    boolean sendAgain() {
+    void sendAgain(CommandQueue queue, Throwable error, List<PendingCommand> ended) {
         PendingCommand lastAgain = null;
+        boolean isFailed = false;
         for (PendingCommand command = first; command != null; ) {
             PendingCommand following = detach(command);
             if (command.markUnsent()) {
@@ -148,10 +149,15 @@ final class KeyRun {
                     lastAgain.next = command;
                 }
                 lastAgain = command;
+            } else if (command.end(error)) {
+                isFailed = true;
+                ended.add(command);
             }
             command = following;
         }
-        return again != null;
+        if (isFailed) {
+            first.limiter.failed(queue, error);
+        }
     }
 
     /** The next call of the key begins with this one. */

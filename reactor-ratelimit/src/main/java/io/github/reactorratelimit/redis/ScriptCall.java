@@ -31,7 +31,10 @@ final class ScriptCall {
     private final boolean together;
     private final List<KeyRun> runs = new ArrayList<>();
     private final List<ScriptPolicy> policies = new ArrayList<>(2);
+
+    /** Commands whose deadline has not passed; until it is sent, below 0 by those whose deadline has. */
     private final AtomicInteger unexpired = new AtomicInteger();
+
     private final AtomicReference<@Nullable RedisUnavailableException> missed = new AtomicReference<>();
 
     /** 1 when it is over; the thread that sets it ends the commands. */
@@ -123,8 +126,11 @@ final class ScriptCall {
     }
 
     void send() {
-        unexpired.set(together ? 1 : commands);
-        send(CommandType.EVALSHA);
+        if (unexpired.addAndGet(together ? 1 : commands) == 0) {
+            abandon(missedDeadline());
+        } else {
+            send(CommandType.EVALSHA);
+        }
     }
 
     private void send(CommandType type) {
@@ -222,7 +228,7 @@ final class ScriptCall {
 
     /**
      * Frees the keys. A command that was not written yet is dropped, so that a reconnect does not send it
-     * late.
+     * late. Of a group only the leader has a deadline: the others end here.
      */
     private void abandon(RedisUnavailableException error) {
         if (over.compareAndSet(0, 1)) {
@@ -231,7 +237,11 @@ final class ScriptCall {
                 inFlight.cancel(true);
             }
             for (KeyRun run : runs) {
-                run.forEach(command -> command.end(error));
+                run.forEach(command -> {
+                    if (command.end(error)) {
+                        ReplyExecutor.deliver(command);
+                    }
+                });
             }
             queue.finished(this);
         }

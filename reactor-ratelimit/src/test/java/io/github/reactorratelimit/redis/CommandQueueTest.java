@@ -7,6 +7,7 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
+import io.github.reactorratelimit.TokenBucket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -241,6 +242,122 @@ class CommandQueueTest {
         } finally {
             thread.setUncaughtExceptionHandler(before);
         }
+    }
+
+    /** The key stands in line for the next call because of a later command, and its group leaves first. */
+    @Test
+    void keyOfAGroupTravelsOnceAtATime() {
+        send("b");
+        List<LimiterCommands.Member> members = List.of(
+                new LimiterCommands.Member(limiter, "a", policy, Command.acquire(1)),
+                new LimiterCommands.Member(limiter, "b", policy, Command.acquire(1)));
+        AtomicReference<List<CommandReply>> together = new AtomicReference<>();
+        LimiterCommands.sendTogether(members).subscribe(together::set);
+        AtomicReference<Counted> later = new AtomicReference<>();
+        server.duringNext(() -> {
+            server.reply();
+            later.set(send("a"));
+        });
+
+        send("other");
+        assertThat(server.broken()).isEmpty();
+        while (server.reply()) {
+            assertThat(server.broken()).isEmpty();
+        }
+
+        assertThat(together.get()).hasSize(2);
+        assertThat(later.get().ends).hasValue(1);
+    }
+
+    @Test
+    void groupThatMissesItsDeadlineEndsWithAllItsCommands() {
+        List<LimiterCommands.Member> members = List.of(
+                new LimiterCommands.Member(limiter, "a", policy, Command.acquire(1)),
+                new LimiterCommands.Member(limiter, "b", policy, Command.acquire(1)));
+        AtomicReference<Throwable> error = new AtomicReference<>();
+        LimiterCommands.sendTogether(members).subscribe(replies -> {}, error::set);
+        time.advanceTimeBy(DEADLINE);
+        assertThat(error.get()).isInstanceOf(RedisUnavailableException.class);
+
+        assertThat(limiter.idle().toFuture()).isCompleted();
+    }
+
+    @Test
+    void callWhoseCommandsAllExpiredEndsThoughOneDidBeforeItWasSent() {
+        Counted first = new Counted(limiter, policy, "k");
+        Counted second = new Counted(limiter, policy, "k");
+        limiter.begin(first);
+        limiter.begin(second);
+        KeyCommands key = new KeyCommands(first.name);
+        key.add(first);
+        key.add(second);
+        ScriptCall call = new ScriptCall(server.of("k"), new CommandQueue.SlotKeys(0), false);
+        call.add(key);
+
+        RedisUnavailableException late = new RedisUnavailableException("late");
+        first.expire(late);
+        call.send();
+        second.expire(late);
+
+        assertThat(first.ends).hasValue(1);
+        assertThat(second.ends).hasValue(1);
+        send("k");
+        assertThat(server.broken()).isEmpty();
+    }
+
+    @Test
+    void callWhoseCommandsAllExpiredBeforeItWasSentIsNot() {
+        Counted only = new Counted(limiter, policy, "k");
+        limiter.begin(only);
+        KeyCommands key = new KeyCommands(only.name);
+        key.add(only);
+        ScriptCall call = new ScriptCall(server.of("k"), new CommandQueue.SlotKeys(0), false);
+        call.add(key);
+
+        only.expire(new RedisUnavailableException("late"));
+        call.send();
+
+        assertThat(only.ends).hasValue(1);
+        assertThat(server.sent()).isZero();
+    }
+
+    /** Each is sent again once, those that came later too. */
+    @Test
+    void commandOutsideTheCalendarWindowsEndsWhenItWasSentTwice() {
+        Counted first = send("k");
+        Counted second = send("k");
+        Counted third = send("k");
+        server.replyError("RATELIMITWINDOW 1000");
+        assertThat(first.ends).hasValue(0);
+
+        server.replyError("RATELIMITWINDOW 1000");
+        assertThat(first.error).hasMessageContaining("RATELIMITWINDOW");
+        assertThat(second.ends).hasValue(0);
+
+        server.replyError("RATELIMITWINDOW 1000");
+        assertThat(List.of(second, third))
+                .allSatisfy(command -> assertThat(command.error).hasMessageContaining("RATELIMITWINDOW"));
+        assertThat(server.sent()).isEqualTo(3);
+        assertThat(server.of("k").size()).isZero();
+    }
+
+    /** Initial tokens refill since the limiter was opened, not since the limiter that it shares a call with was. */
+    @Test
+    void limitersThatShareACallKeepTheirOwnStart() {
+        LimiterCommands other = limiter("two");
+        RateLimitPolicy bucket = TokenBucket.perMinute(10).withInitialTokens(0);
+        ScriptPolicy ofOther = ScriptPolicy.of(bucket, other.clock());
+        limiter.clock().startAt(1_000);
+        other.clock().startAt(900_000_000);
+        for (int i = 0; i < CommandQueue.MAX_CALLS; i++) {
+            send("busy" + i);
+        }
+        send("k");
+        other.send(new Counted(other, ofOther, "k"));
+        while (server.reply()) {}
+
+        assertThat(server.sent()).as("they share a call").isEqualTo(CommandQueue.MAX_CALLS + 1);
+        assertThat(ofOther.text(other.clock())).endsWith(" 900000000");
     }
 
     /** Threads send, cancel and let time pass while others reply. */

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.UnaryOperator;
 
 /**
  * Takes calls and replies to them when a test says so: each command is allowed, and {@code remaining} is the number of calls that came before. Fails
@@ -28,6 +29,7 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
     private final CommandQueue queue = new CommandQueue("fake", this, false);
     private volatile String broken = "";
     private int sent;
+    private Runnable duringNext = () -> {};
 
     @Override
     public CommandQueue of(String name) {
@@ -54,6 +56,9 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
     @Override
     public synchronized RedisFuture<?> dispatch(
             CommandType type, CallOutput output, CommandArgs<String, String> arguments) {
+        Runnable meanwhile = duringNext;
+        duringNext = () -> {};
+        meanwhile.run();
         List<String> words = wordsOf(arguments);
         int keyCount = Integer.parseInt(words.get(SCRIPT));
         List<String> keys = words.subList(SCRIPT + 1, SCRIPT + 1 + keyCount);
@@ -92,8 +97,22 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
         return words;
     }
 
+    /** Runs while the next call is being sent. */
+    synchronized void duringNext(Runnable meanwhile) {
+        duringNext = meanwhile;
+    }
+
     /** Replies to the oldest call; false if there is none. */
     boolean reply() {
+        return reply(FakeServer::replyTo);
+    }
+
+    /** The oldest call fails for each of its keys. */
+    boolean replyError(String error) {
+        return reply(entry -> "-" + error);
+    }
+
+    private boolean reply(UnaryOperator<String> replyTo) {
         Call call = calls.poll();
         if (call == null) {
             return false;
@@ -103,7 +122,7 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
             output.multi(1 + 2 * call.keys.size());
             output.set(1_000);
             for (String entry : call.entries) {
-                output.set(ByteBuffer.wrap(replyTo(entry).getBytes(StandardCharsets.UTF_8)));
+                output.set(ByteBuffer.wrap(replyTo.apply(entry).getBytes(StandardCharsets.UTF_8)));
                 output.set(0);
             }
             over(call);
@@ -112,7 +131,7 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
         return true;
     }
 
-    private String replyTo(String entry) {
+    private static String replyTo(String entry) {
         StringBuilder reply = new StringBuilder("0 0 0 0 -");
         String[] words = entry.split(" ");
         for (int i = 1; i < words.length; i += 3) {
