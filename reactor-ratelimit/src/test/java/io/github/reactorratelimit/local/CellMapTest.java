@@ -275,4 +275,69 @@ class CellMapTest {
         cells.removeDead(KEY);
         assertThat(linked(cells)).isOne();
     }
+
+    @Test
+    void everyLiveCellOfAChainStaysWhicheverOthersAreDead() {
+        List<String> keys = collidingKeys(3).subList(0, 6);
+        for (int dead = 0; dead < 1 << keys.size(); dead++) {
+            CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+            keys.forEach(cells::enter);
+            List<Cell<Long>> alive = new ArrayList<>();
+            for (int i = 0; i < keys.size(); i++) {
+                Cell<Long> cell = cells.find(keys.get(i));
+                if ((dead >>> i & 1) == 0) {
+                    alive.add(cell);
+                } else {
+                    assertThat(cell.swapDead(null)).isTrue();
+                }
+            }
+            cells.removeDead(keys.get(0));
+            assertThat(linked(cells)).isEqualTo(alive.size());
+            assertThat(alive).allSatisfy(cell -> assertThat(cells.find(cell.key)).isSameAs(cell));
+        }
+    }
+
+    /** A search by another thread may come at any time, also between two cells of a chain that is moved. */
+    @Test
+    void everyCellOfAChainIsFoundWhileTheOthersMove() {
+        CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+        List<String> keys = collidingKeys(5);
+        keys.forEach(cells::enter);
+        AtomicInteger moves = new AtomicInteger();
+        while (cells.needsRehash()) {
+            cells.rehash(moving -> {
+                moves.incrementAndGet();
+                assertThat(keys).allSatisfy(key -> assertThat(cells.find(key)).isNotNull());
+                return false;
+            });
+        }
+        assertThat(moves.get()).isGreaterThanOrEqualTo(keys.size());
+    }
+
+    /** Another thread may still be about to enter the key there, because it has not seen the new buckets. */
+    @Test
+    void keyThatEntersNewBucketsLeavesItsOldBucketSealed() {
+        CellMap<Long> cells = new CellMap<>(LongCell::new, 1_000);
+        int keys = 0;
+        while (!cells.needsRehash()) {
+            cells.enter("key" + keys++);
+        }
+        cells.rehash(cell -> false);
+        for (int sealed = 0; sealed < cells.buckets(); keys++) {
+            int before = seals(cells);
+            cells.enter("key" + keys);
+            sealed = seals(cells);
+            assertThat(sealed).isBetween(before, before + 1).isPositive();
+            assertThat(keys).as("all old buckets are sealed in the end").isLessThan(1_000);
+        }
+    }
+
+    /** How many of the old buckets a seal closes. */
+    private static int seals(CellMap<?> cells) {
+        AtomicInteger seals = new AtomicInteger();
+        for (int i = 0; i < cells.buckets(); i++) {
+            cells.visit(i, cell -> seals.addAndGet(cell.key.isEmpty() ? 1 : 0));
+        }
+        return seals.get();
+    }
 }

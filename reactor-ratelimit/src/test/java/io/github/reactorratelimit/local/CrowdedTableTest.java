@@ -11,10 +11,16 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.local.Cell.Shared;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
@@ -70,5 +76,57 @@ class CrowdedTableTest {
                 .contains("maxKeys")
                 .contains("100")
                 .doesNotContain("late");
+    }
+
+    /** A table with room for one key. Something happens after a key found no room, before it uses an overflow cell. */
+    private static KeyTable tableOfOneKey(RateLimitPolicy policy, Consumer<KeyTable> beforeOverflow) {
+        Shared<Long> shared = new Shared<>(
+                Algorithms.asLong(policy, Tables.CLOCK).orElseThrow(), EvictionHorizon.of(policy, Tables.CLOCK));
+        Cell<Long> pristine = new LongCell("", 0);
+        pristine.begin(shared, pristine);
+        AtomicReference<KeyTable> made = new AtomicReference<>();
+        Supplier<Cell<Long>> overflow = () -> {
+            beforeOverflow.accept(made.get());
+            Cell<Long> cell = new LongCell("", 0);
+            cell.begin(shared, pristine);
+            return cell;
+        };
+        made.set(new BoundedKeyTable<>(
+                new CellMap<>(LongCell::new, 1), shared, pristine, new OverflowCells<>(overflow, 1, 1), null));
+        return made.get();
+    }
+
+    /** The key has no room, and gets one of its own while the other thread is on its way to the overflow cell. */
+    private static KeyTable tableWhoseKeyEntersJustBeforeItsOverflowCellIsUsed() {
+        KeyTable crowded = tableOfOneKey(Tables.gcra(1_000_000_000_000L, 5), table -> {
+            table.reset("other", Tables.at(1));
+            assertThat(table.debit(Tables.KEY, 1, 1).allowed()).isTrue();
+            assertThat(Tables.cells(table).keys()).toIterable().containsExactly(Tables.KEY);
+        });
+        assertThat(crowded.tryTake("other", 0, 1)).isTrue();
+        return crowded;
+    }
+
+    @Test
+    void permitsSpentForAPolicyChangeAreMissingAlsoIfTheKeyEntersMeanwhile() {
+        KeyTable table = tableWhoseKeyEntersJustBeforeItsOverflowCellIsUsed();
+        assertThat(table.spendAll(Tables.KEY, 1)).singleElement().satisfies(spent -> assertThat(spent.permits())
+                .isOne());
+        assertThat(table.read(Tables.KEY, 1, 1).remaining()).isZero();
+        assertThat(table.tryTake(Tables.KEY, 1, 1)).isFalse();
+    }
+
+    @Test
+    void permitsThatAreOverdrawnAreMissingAlsoIfTheKeyEntersMeanwhile() {
+        KeyTable table = tableWhoseKeyEntersJustBeforeItsOverflowCellIsUsed();
+        assertThat(table.overdraw(Tables.KEY, 1, 3, 0)).isZero();
+        assertThat(table.read(Tables.KEY, 1, 1).remaining()).isOne();
+    }
+
+    @Test
+    void permitsThatAreDebitedAreMissingAlsoIfTheKeyEntersMeanwhile() {
+        KeyTable table = tableWhoseKeyEntersJustBeforeItsOverflowCellIsUsed();
+        assertThat(table.debit(Tables.KEY, 1, 3).remaining()).isOne();
+        assertThat(table.read(Tables.KEY, 1, 1).remaining()).isOne();
     }
 }
