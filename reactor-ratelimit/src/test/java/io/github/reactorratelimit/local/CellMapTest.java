@@ -293,7 +293,8 @@ class CellMapTest {
             }
             cells.removeDead(keys.get(0));
             assertThat(linked(cells)).isEqualTo(alive.size());
-            assertThat(alive).allSatisfy(cell -> assertThat(cells.find(cell.key)).isSameAs(cell));
+            assertThat(alive)
+                    .allSatisfy(cell -> assertThat(cells.find(cell.key)).isSameAs(cell));
         }
     }
 

@@ -110,8 +110,9 @@ class CrowdedTableTest {
     @Test
     void permitsSpentForAPolicyChangeAreMissingAlsoIfTheKeyEntersMeanwhile() {
         KeyTable table = tableWhoseKeyEntersJustBeforeItsOverflowCellIsUsed();
-        assertThat(table.spendAll(Tables.KEY, 1)).singleElement().satisfies(spent -> assertThat(spent.permits())
-                .isOne());
+        assertThat(table.spendAll(Tables.KEY, 1))
+                .singleElement()
+                .satisfies(spent -> assertThat(spent.permits()).isOne());
         assertThat(table.read(Tables.KEY, 1, 1).remaining()).isZero();
         assertThat(table.tryTake(Tables.KEY, 1, 1)).isFalse();
     }
