@@ -11,10 +11,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The waiters of a {@link ReservationQueue} that need the same number of permits, and the slots of that
- * number. Its drain loop's.
- */
+/** The waiters of a {@link ReservationQueue} that need the same number of permits, and the slots of that number. Its drain loop's. */
 final class SameCostQueue {
 
     /** In order of arrival; those that left are skipped. */
@@ -32,7 +29,7 @@ final class SameCostQueue {
     int inFlight;
 
     /** Several slots may be for the same time. */
-    private record Numbered(ReservingKey.Slot slot, long number) {}
+    private record Numbered(ReservedSlot slot, long number) {}
 
     void join(Waiter<ReservingKey> waiter) {
         waiters.add(waiter);
@@ -48,7 +45,7 @@ final class SameCostQueue {
     }
 
     /** True if it is not the last: then those before its waiter move up to it. */
-    boolean add(ReservingKey.Slot slot) {
+    boolean add(ReservedSlot slot) {
         Numbered added = new Numbered(slot, number++);
         slots.add(added);
         return slots.last().number != added.number;
@@ -82,11 +79,13 @@ final class SameCostQueue {
         return !slots.isEmpty();
     }
 
-    ReservingKey.@Nullable Slot first() {
+    @Nullable
+    ReservedSlot first() {
         return slots.isEmpty() ? null : slots.first().slot;
     }
 
-    ReservingKey.@Nullable Slot last() {
+    @Nullable
+    ReservedSlot last() {
         return slots.isEmpty() ? null : slots.last().slot;
     }
 
@@ -114,7 +113,7 @@ final class SameCostQueue {
     }
 
     /** The waiters that will leave at a slot if nothing changes. */
-    void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservingKey.Slot> action) {
+    void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservedSlot> action) {
         Iterator<Numbered> times = List.copyOf(slots).iterator();
         forEachWaiter(waiter -> {
             if (times.hasNext()) {
@@ -125,16 +124,13 @@ final class SameCostQueue {
 
     /** Gives back all slots, the last first: so each is at the tail of what was reserved. */
     void freeAll() {
-        for (ReservingKey.Slot last = last(); last != null; last = last()) {
+        for (ReservedSlot last = last(); last != null; last = last()) {
             removeLast();
             last.free();
         }
     }
 
-    /**
-     * Drops the slots that hold no longer; whether there were any. Looks at all of them if the first or the
-     * last is one.
-     */
+    /** Drops the slots that hold no longer; whether there were any. Looks at all of them if the first or the last is one. */
     boolean dropVoid() {
         return !slots.isEmpty()
                 && (slots.first().slot.isVoid() || slots.last().slot.isVoid())

@@ -11,7 +11,6 @@ function algorithms.sliding_counter(parameters, now)
   local limit, window, grain, grains = unpack(parameters)
   return {
     steps = counter,
-    form = '5',
     limit = limit,
     window = window,
     grain = grain,
@@ -104,8 +103,12 @@ function counter.rebase(policy, state, _)
   return state
 end
 
-function counter.decode(policy, stored)
-  local start, previous, current, overdrawn = unpack(integers(stored, 3, 1))
+function counter.load(key, policy)
+  local numbers = load_integers(key, 3, 1)
+  if not numbers then
+    return policy.fresh
+  end
+  local start, previous, current, overdrawn = unpack(numbers)
   if previous < 0 or current < 0 or math.max(previous, current) <= (overdrawn or -1) then
     corrupt('no counts')
   end
@@ -116,7 +119,7 @@ function counter.decode(policy, stored)
   }
 end
 
-function counter.encode(policy, state)
+function counter.save(key, policy, state, ttl)
   local stored = text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current)
-  return stored .. overdraft(math.max(state.previous, state.current), policy.limit)
+  save_text(key, stored .. overdraft(math.max(state.previous, state.current), policy.limit), ttl)
 end

@@ -87,21 +87,21 @@ class RedisConnectTest {
 
     @Test
     void howeverLongRedisWasAwayItIsTriedAgainWithinASecond(Standalone redis) {
-        RedisConnector.Opened link = RedisConnector.connect(redis.uri()).block(PATIENCE);
+        RedisLink link = RedisConnector.connect(redis.uri()).block(PATIENCE);
 
         Delay delay = link.connection().getResources().reconnectDelay();
 
         assertThat(IntStream.of(1, 2, 5, 10, 20, 60, 1_000).mapToObj(delay::createDelay))
                 .allMatch(wait -> wait.compareTo(RedisConnector.RECONNECT_AT_LEAST_EVERY) <= 0)
                 .noneMatch(Duration::isZero);
-        link.closing().block(PATIENCE);
+        link.close().block(PATIENCE);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void noThreadOfItsOwnIsLeftWhenItIsClosed(boolean clustered, Standalone redis, Cluster cluster) {
         Set<Thread> before = lettuceThreads();
-        RedisConnector.Opened link = (clustered
+        RedisLink link = (clustered
                         ? RedisConnector.connectCluster(cluster.uris())
                         : RedisConnector.connect(redis.uri()))
                 .block(PATIENCE);
@@ -109,7 +109,7 @@ class RedisConnectTest {
         own.removeAll(before);
         assertThat(own).isNotEmpty();
 
-        link.closing().block(PATIENCE);
+        link.close().block(PATIENCE);
 
         Await.until("the threads have ended", () -> own.stream().noneMatch(Thread::isAlive));
     }
@@ -122,13 +122,12 @@ class RedisConnectTest {
 
     @Test
     void optionsSuitALimiter(Standalone redis, Cluster cluster) {
-        RedisConnector.Opened alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
+        RedisLink alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(alone.connection().getOptions())).isEmpty();
-        alone.closing().block(PATIENCE);
-        RedisConnector.Opened clustered =
-                RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
+        alone.close().block(PATIENCE);
+        RedisLink clustered = RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(clustered.connection().getOptions())).isEmpty();
-        clustered.closing().block(PATIENCE);
+        clustered.close().block(PATIENCE);
     }
 
     @Test

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
-import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.Cluster;
@@ -15,6 +13,7 @@ import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -26,7 +25,6 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
-import reactor.core.scheduler.Schedulers;
 
 /** The window recovers after days: a wait ends only because a signal was heard. */
 @ExtendWith(RedisExtension.class)
@@ -254,39 +252,34 @@ class SignalsTest {
     }
 
     @Test
-    void publishingWithoutAConnectionThrowsNothing(Standalone redis) {
+    void publishingWithoutAConnectionIsCountedAndThrowsNothing(Standalone redis) {
         RedisClient client = client(redis.uri());
         StatefulRedisConnection<String, String> commands = client.connect();
-        SignalChannel signals = channel(commands, client.connectPubSub());
+        SignalHub hub = new SignalHub(commands.async(), client.connectPubSub());
+        Signals signals = hub.open("c");
         commands.close();
 
-        signals.publish(SignalChannel.Kind.FREED, "k");
-        signals.publish(SignalChannel.Kind.FREED, "k");
+        signals.publish(Signals.Kind.FREED, "k");
+        signals.publish(Signals.Kind.FREED, "k");
 
-        Await.until("none counts as in flight", () -> !signals.isSending());
-    }
-
-    private SignalChannel channel(
-            StatefulRedisConnection<String, String> commands, StatefulRedisPubSubConnection<String, String> pubSub) {
-        LimiterSettings settings = new LimiterSettings(
-                name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
-        return new SignalChannel(
-                RedisConnections.of(commands).withSignals(pubSub), new RedisKeys("ratelimit", name), settings);
+        Await.until("both counted", () -> hub.lost() == 2);
     }
 
     @Test
     void sameSignalUnderWayIsSentOnceMoreAndNoOftener(Standalone redis) {
         FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
         RedisClient client = client(proxy.uri());
-        SignalChannel signals = channel(client.connect(), client.connectPubSub());
+        StatefulConnection<String, String> held = client.connect();
+        SignalHub hub = new SignalHub(((StatefulRedisConnection<String, String>) held).async(), client.connectPubSub());
+        Signals signals = hub.open(name);
         proxy.stall();
         for (int i = 0; i < 1_000; i++) {
-            signals.publish(SignalChannel.Kind.FREED, "k");
+            signals.publish(Signals.Kind.FREED, "k");
         }
         proxy.pass();
 
         Await.until("two published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 2);
-        signals.publish(SignalChannel.Kind.FREED, "end");
+        signals.publish(Signals.Kind.FREED, "end");
         Await.until("the end published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) >= 3);
         assertThat(proxy.commands()).containsEntry("PUBLISH", 3L);
     }
