@@ -102,6 +102,9 @@ record Command(Op op, long permits, String argument) {
 
     Command {
         Exact.check("permits", permits);
+        if (op.isBoundedByCapacity() && permits < 1) {
+            throw new IllegalArgumentException("permits must be at least 1, was " + permits);
+        }
     }
 
     static Command acquire(long permits) {

@@ -15,6 +15,7 @@ import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -124,6 +125,21 @@ class LimiterCommandsTest {
                 .filter(line -> line.startsWith("cmdstat_eval"))
                 .mapToLong(line -> Long.parseLong(line.replaceAll(".*:calls=(\\d+),.*", "$1")))
                 .sum();
+    }
+
+    /** This process believes that it is 1970. */
+    @Test
+    void calendarWindowOutsideTheKnownTimeIsSentAgainWithTheRightOne() {
+        RateLimitPolicy daily = FixedWindow.daily(3, ZoneOffset.UTC);
+        LimiterCommands limiter = limiter(daily);
+        ScriptPolicy policy = ScriptPolicy.of(daily, limiter.clock());
+        limiter.clock().learn(0);
+
+        CommandReply reply = limiter.send("k", policy, Command.acquire(1)).block(PATIENCE);
+
+        assertThat(reply.allowed()).isTrue();
+        assertThat(reply.remaining()).as("debited once").isEqualTo(2);
+        assertThat(failures).isEmpty();
     }
 
     @Test

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ScriptPolicyTest {
 
@@ -52,6 +53,17 @@ class ScriptPolicyTest {
     @MethodSource("policies")
     void parametersAreTheIntegersOfTheJavaSteps(RateLimitPolicy policy, String expected) {
         assertThat(text(policy)).isEqualTo(expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, -1, Long.MIN_VALUE})
+    void commandForNoPermitsIsRefused(long permits) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Command.acquire(permits))
+                .withMessageContaining("permits")
+                .withMessageContaining(Long.toString(permits));
+        assertThatIllegalArgumentException().isThrownBy(() -> Command.peek(permits));
+        assertThatIllegalArgumentException().isThrownBy(() -> Command.reserve(permits, 1, 1));
     }
 
     @Test

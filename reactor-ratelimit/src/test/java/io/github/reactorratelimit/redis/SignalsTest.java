@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
 /** The window recovers after days: a wait ends only because a signal was heard. */
@@ -266,12 +267,33 @@ class SignalsTest {
         Await.until("none counts as in flight", () -> !signals.isSending());
     }
 
+    @Test
+    void signalWhoseSendingThrowsIsLostAndTheNextOneIsSent(Standalone redis) {
+        Sinks.One<RedisConnector.Opened> connected = Sinks.one();
+        RedisConnections connections =
+                RedisConnections.later(connected.asMono(), false).withoutSelfTest();
+        connections.opened("ratelimit");
+        SignalChannel signals = channel(connections);
+        signals.publish(SignalChannel.Kind.FREED, "k");
+        assertThat(signals.isSending()).isFalse();
+
+        FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
+        RedisClient client = client(proxy.uri());
+        connected.tryEmitValue(RedisConnector.Opened.of(client.connect(), client.connectPubSub()));
+        signals.publish(SignalChannel.Kind.FREED, "k");
+
+        Await.until("it is published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 1);
+    }
+
     private SignalChannel channel(
             StatefulRedisConnection<String, String> commands, StatefulRedisPubSubConnection<String, String> pubSub) {
+        return channel(RedisConnections.of(commands).withSignals(pubSub));
+    }
+
+    private SignalChannel channel(RedisConnections connections) {
         LimiterSettings settings = new LimiterSettings(
                 name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
-        return new SignalChannel(
-                RedisConnections.of(commands).withSignals(pubSub), new RedisKeys("ratelimit", name), settings);
+        return new SignalChannel(connections, new RedisKeys("ratelimit", name), settings);
     }
 
     @Test
