@@ -69,6 +69,7 @@ class HintTest {
     @Test
     void waitForALimiterThatWasBuiltBeforeVirtualTimeIsNamed() {
         RateLimiter limiter = RateLimiter.of(POLICY);
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 1)).isTrue();
         VirtualTimeScheduler.getOrSet();
         limiter.acquire("k").subscribe().dispose();
         assertThat(warnings()).hasSize(1);
