@@ -104,6 +104,40 @@ class LatePacingTest {
         }
     }
 
+    static Stream<RateLimitPolicy> everydayBuckets() {
+        return Stream.of(100, 1_000, 10_000)
+                .flatMap(rate -> Stream.concat(
+                        Stream.of(LeakyBucket.perSecond(rate)),
+                        Stream.of(1, 2, 20)
+                                .flatMap(burst -> Stream.of(
+                                        TokenBucket.perSecond(rate).withBurst(burst),
+                                        TokenBucket.of(1, ofNanos(1_000_000_000 / rate))
+                                                .withBurst(burst)
+                                                .stepwise(),
+                                        Gcra.perSecond(rate).withBurst(burst)))));
+    }
+
+    @ParameterizedTest
+    @MethodSource("everydayBuckets")
+    void everyBucketReachesItsRateThoughEachTimerIsLate(RateLimitPolicy bucket) {
+        long seed = Seeds.next();
+        Random random = new Random(seed);
+        long interval = bucket.timeFor(1).orElseThrow().toNanos();
+        int elements = 4_000;
+        Flux.range(0, elements).transform(limitRate(limiter(bucket))).subscribe(element -> depart());
+        while (departures.size() < elements) {
+            wakeAfter(time.nextIn() + random.nextInt(19_000_000));
+        }
+        long waited = elements - initialBurst(bucket);
+        assertThat(departures.get(elements - 1))
+                .as("seed %d", seed)
+                .isBetween(waited * interval, waited * interval + 19_000_000);
+    }
+
+    private static long initialBurst(RateLimitPolicy bucket) {
+        return bucket instanceof LeakyBucket ? 1 : bucket.capacity();
+    }
+
     /** Asks for one element at a time, when told to. */
     private final class Hesitating extends BaseSubscriber<Integer> {
 
