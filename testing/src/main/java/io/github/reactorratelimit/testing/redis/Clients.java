@@ -40,10 +40,18 @@ final class Clients {
         return RedisURI.builder(uri).withTimeout(Await.LONG).build();
     }
 
-    /** Asks on a connection of its own, which never waits in a queue, for long, and never survives. */
+    /** Asks a server that may be down or paused, on a new connection; gives up soon. */
     static <T> T ask(RedisURI uri, Function<RedisCommands<String, String>, T> question) {
-        RedisURI impatient = RedisURI.builder(uri).withTimeout(PATIENCE).build();
-        try (StatefulRedisConnection<String, String> connection = ADMIN.connect(impatient)) {
+        return askOn(RedisURI.builder(uri).withTimeout(PATIENCE).build(), question);
+    }
+
+    /** Asks a server that is up, on a new connection, however busy the machine is. */
+    static <T> T askPatiently(RedisURI uri, Function<RedisCommands<String, String>, T> question) {
+        return askOn(patient(uri), question);
+    }
+
+    private static <T> T askOn(RedisURI uri, Function<RedisCommands<String, String>, T> question) {
+        try (StatefulRedisConnection<String, String> connection = ADMIN.connect(uri)) {
             return question.apply(connection.sync());
         }
     }

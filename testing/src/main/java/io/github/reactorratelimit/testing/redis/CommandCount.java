@@ -58,7 +58,7 @@ public final class CommandCount {
     private static Map<String, Long> total(List<RedisURI> servers) {
         Map<String, Long> calls = new HashMap<>();
         for (RedisURI server : servers) {
-            String stats = Clients.ask(server, CommandCount::stats);
+            String stats = Clients.askPatiently(server, CommandCount::stats);
             LINE.matcher(stats)
                     .results()
                     .forEach(line -> calls.merge(line.group(1), Long.valueOf(line.group(2)), Long::sum));
