@@ -5,7 +5,7 @@ import java.time.Duration;
 
 /**
  * GCRA, and the token bucket with continuous refill, which is the same: permits pass while what is owed
- * stays within the capacity. Twin of gcra.lua: change both, or neither.
+ * stays within the capacity. Twin of level.lua: change both, or neither.
  */
 final class BucketArithmetic extends RateArithmetic {
 

@@ -9,7 +9,7 @@ import java.time.Duration;
  * exactly.
  *
  * <p>The queue of the key bounds its waiters. Strict spacing differs only in the time that is passed: that of
- * the actual emission instead of the slot. Twin of leaky_bucket.lua: change both, or neither.
+ * the actual emission instead of the slot. Twin of level.lua: change both, or neither.
  */
 final class QueueArithmetic extends RateArithmetic {
 

@@ -3,9 +3,14 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.Decision.Degradation;
+import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
+import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.queue.KeyQueues;
@@ -14,78 +19,116 @@ import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.queue.RetryingQueue;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** The keys of a limiter with a {@link ConcurrencyLimit} in Redis, and those who wait for them in this process. */
+/** The keys of a limiter with a {@link ConcurrencyLimit} in Redis, and their waiters in this process. */
 final class ConcurrencyState implements LimiterState {
 
     private final LimiterSettings settings;
     private final ConcurrencyLimit limit;
-    private final Leases leases;
-    private final Signals signals;
-    private final KeyQueues<RetryingKey, RetryingQueue> lines;
+    private final LimiterCommands commands;
+    private final ConcurrencyLeases leases;
+    private final FailureFallback fallback;
+    private final SignalChannel signals;
+    private final KeyQueues<RetryingKey, RetryingQueue> queues;
     private final Pauses pauses = new Pauses();
 
-    private ConcurrencyState(LimiterSettings settings, ConcurrencyLimit limit, Leases leases, Signals signals) {
-        this.settings = settings;
-        this.limit = limit;
-        this.leases = leases;
-        this.signals = signals;
-        this.lines = RetryingQueue.queues(settings);
-        signals.listen(new Ear());
-    }
+    /** Leases of the share that this process gives out while Redis is unavailable, by their numbers. */
+    private final Map<Long, Lease> leasesOfShare = new ConcurrentHashMap<>();
 
-    static ConcurrencyState open(
-            LimiterSettings settings, StoreOptions options, ConcurrencyCalls calls, Signals signals) {
-        ConcurrencyLimit limit = (ConcurrencyLimit) settings.policy();
+    /** @throws IllegalArgumentException if the fallback is a share of another kind */
+    ConcurrencyState(LimiterSettings settings, StoreOptions options, LimiterCommands commands, SignalChannel signals) {
         if (options.failureMode() instanceof FailureMode.Local local
                 && !local.policy().needsRelease()) {
             throw new IllegalArgumentException("share of a ConcurrencyLimit must be one too, was " + local.policy());
         }
-        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), null);
-        return new ConcurrencyState(settings, limit, new Leases(settings, limit, calls, unavailability), signals);
+        this.settings = settings;
+        this.limit = (ConcurrencyLimit) settings.policy();
+        this.commands = commands;
+        this.signals = signals;
+        this.fallback = new FailureFallback(settings, options.failureMode(), commands::pauseLeft);
+        this.leases =
+                new ConcurrencyLeases(settings, limit, commands, key -> signals.tell(SignalChannel.Kind.FREED, key));
+        this.queues = RetryingQueue.queues(settings);
+        signals.listen(new SignalListener());
+    }
+
+    ConcurrencyLeases leases() {
+        return leases;
     }
 
     private long now() {
         return settings.scheduler().now(TimeUnit.NANOSECONDS);
     }
 
-    LeaseKeeper keeper() {
-        return leases.keeper();
-    }
-
-    /** Who leaves before the answer comes gives back what it took. */
     @Override
     public Mono<Decision> evaluate(String key, @Nullable RateLimitPolicy override, long permits) {
-        Mono<Decision> asked = unlessClosed(
-                override, () -> mustWait(key) ? denyInLine(key, permits) : leases.take(this, key, permits, false));
-        return MonoOnce.uncancelled(asked, settings.callbacks(), this::giveBackUnused);
+        Mono<Decision> taken = unlessClosed(
+                override, () -> mustWait(key) ? denyBehindWaiters(key, permits) : take(key, permits, false));
+        return new MonoUncancelled<>(taken, settings.callbacks(), this::releaseUnused);
     }
 
-    private void giveBackUnused(Decision unused) {
-        unused.debit().filter(Debit::claim).ifPresent(debit -> giveBack(debit).subscribe(done -> {}, counted -> {}));
+    private void releaseUnused(Decision unused) {
+        unused.debit().filter(Debit::claim).ifPresent(debit -> release(debit).subscribe(done -> {}, counted -> {}));
+    }
+
+    private Mono<Decision> take(String key, long permits, boolean forWaiter) {
+        return leases.take(this, key, permits, forWaiter)
+                .onErrorResume(RedisUnavailableException.class, unavailable -> takeOfShare(key, permits));
+    }
+
+    private Mono<Decision> takeOfShare(String key, long permits) {
+        RateLimiter share = fallback.share();
+        if (share == null) {
+            return fallback.peek(key, limit, permits);
+        }
+        if (permits > share.policy().capacity()) {
+            return denyOfShare(key, permits);
+        }
+        return share.acquireLease(key, permits, Duration.ZERO)
+                .map(lease -> {
+                    long number = leases.newNumber();
+                    leasesOfShare.put(number, lease);
+                    Decision seen = lease.decision();
+                    Decision.Quota quota = new Decision.Quota(seen.limit(), seen.remaining(), Decision.Quota.UNKNOWN);
+                    Debit debit = new Debit(this, key, limit, permits, number);
+                    return fallback.counted(Decision.allow(limit, quota, debit), Degradation.LOCAL);
+                })
+                .onErrorResume(RateLimitExceededException.class, none -> denyOfShare(key, permits));
+    }
+
+    private Mono<Decision> denyOfShare(String key, long permits) {
+        return Mono.fromSupplier(() -> fallback.deny(key, limit, permits, Degradation.LOCAL));
     }
 
     @Override
     public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
-        return answering(override, () -> mustWait(key) ? denyInLine(key, permits) : leases.look(key, permits));
+        return answering(
+                override, () -> mustWait(key) ? denyBehindWaiters(key, permits) : peekWithoutWaiters(key, permits));
+    }
+
+    private Mono<Decision> peekWithoutWaiters(String key, long permits) {
+        return leases.peek(key, permits)
+                .onErrorResume(RedisUnavailableException.class, unavailable -> fallback.peek(key, limit, permits));
     }
 
     private boolean mustWait(String key) {
-        return pauses.isPaused(key, now()) || lines.hasWaiters(key);
+        return pauses.isPaused(key, now()) || queues.hasWaiters(key);
     }
 
-    /** In a pause, or behind those who wait here: perhaps in vain, because Redis is away. */
-    private Mono<Decision> denyInLine(String key, long permits) {
+    /** In a pause, or behind the waiters here: perhaps in vain, because Redis is unavailable. */
+    private Mono<Decision> denyBehindWaiters(String key, long permits) {
         long now = now();
         if (pauses.isPaused(key, now)) {
             long pauseNanos = pauses.endOf(key) - now;
             return Mono.fromSupplier(() -> deny(permits, pauseNanos));
         }
-        return leases.look(key, permits).map(seen -> {
+        return peekWithoutWaiters(key, permits).map(seen -> {
             Decision denied = deny(permits, Decision.Quota.UNKNOWN);
             return seen.degradation().map(denied::asDegraded).orElse(denied);
         });
@@ -99,8 +142,8 @@ final class ConcurrencyState implements LimiterState {
     @Override
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
         return Mono.defer(() -> {
-            refuseOther(override);
-            return lines.await(new KeyDesk(key), permits, maxWaitNanos);
+            refuse(override);
+            return queues.await(new LeasedKey(key), permits, maxWaitNanos);
         });
     }
 
@@ -111,12 +154,12 @@ final class ConcurrencyState implements LimiterState {
 
     private <T> Mono<T> unlessClosed(@Nullable RateLimitPolicy override, Supplier<Mono<T>> answer) {
         return Mono.defer(() -> {
-            refuseOther(override);
-            return lines.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get();
+            refuse(override);
+            return queues.isClosed() ? Mono.<T>error(new RateLimiterClosedException(settings.name())) : answer.get();
         });
     }
 
-    private void refuseOther(@Nullable RateLimitPolicy override) {
+    private void refuse(@Nullable RateLimitPolicy override) {
         if (override != null && !override.equals(limit)) {
             throw new IllegalStateException("limiter '" + settings.name() + "' has " + limit
                     + " and in Redis every key of it: use another limiter for " + override);
@@ -129,17 +172,28 @@ final class ConcurrencyState implements LimiterState {
                 override,
                 () -> leases.reset(key).doOnSuccess(done -> {
                     pauses.end(key);
-                    lines.ifWaiting(key, RetryingQueue::retryNow);
+                    retryNow(key);
                 }));
+    }
+
+    private void retryNow(String key) {
+        queues.ifWaiting(key, RetryingQueue::retryNow);
     }
 
     @Override
     public Mono<Void> refund(Debit debit) {
-        return giveBack(debit).publishOn(settings.callbacks());
+        return release(debit).publishOn(settings.callbacks());
     }
 
-    private Mono<Void> giveBack(Debit debit) {
-        return leases.giveBack(debit).doOnSuccess(done -> lines.ifWaiting(debit.key(), RetryingQueue::retryNow));
+    private Mono<Void> release(Debit debit) {
+        return Mono.defer(() -> {
+                    Lease ofShare = leasesOfShare.remove(debit.atTick());
+                    return ofShare == null
+                            ? leases.release(debit)
+                            : ofShare.release()
+                                    .doOnSuccess(done -> settings.recorder().counted(Event.REFUNDED, debit.permits()));
+                })
+                .doOnSuccess(done -> retryNow(debit.key()));
     }
 
     /** Holds for this process. */
@@ -150,7 +204,7 @@ final class ConcurrencyState implements LimiterState {
                 () -> Mono.<Void>fromRunnable(() -> {
                     long now = now();
                     pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
-                    lines.ifWaiting(key, RetryingQueue::retryNow);
+                    retryNow(key);
                 }));
     }
 
@@ -163,36 +217,36 @@ final class ConcurrencyState implements LimiterState {
     /** Leases that are held stay, and are renewed until they are released. */
     @Override
     public Mono<Void> close() {
-        return lines.close().then(signals.close());
+        return queues.close().then(commands.idle()).then(signals.close());
     }
 
     @Override
     public boolean isClosed() {
-        return lines.isClosed();
+        return queues.isClosed();
     }
 
-    /** What other processes gave back may be somebody's turn here. The script tells them, not this process. */
-    private final class Ear implements Signals.Listener {
+    /** Permits that came back in other processes may let waiters here go on. */
+    private final class SignalListener implements SignalChannel.Listener {
 
         @Override
-        public void heard(Signals.Kind kind, String subject) {
-            if (kind == Signals.Kind.FREED) {
-                lines.ifWaiting(subject, RetryingQueue::retryNow);
+        public void heard(SignalChannel.Kind kind, String subject) {
+            if (kind == SignalChannel.Kind.FREED) {
+                retryNow(subject);
             }
         }
 
         @Override
         public void reconnected() {
-            lines.forEachQueue(RetryingQueue::retryNow);
+            queues.forEachQueue(RetryingQueue::retryNow);
         }
     }
 
-    /** One key, as the lines see it. */
-    private final class KeyDesk implements RetryingKey {
+    /** One key, as its queue sees it. */
+    private final class LeasedKey implements RetryingKey {
 
         private final String key;
 
-        KeyDesk(String key) {
+        LeasedKey(String key) {
             this.key = key;
         }
 
@@ -213,12 +267,12 @@ final class ConcurrencyState implements LimiterState {
 
         @Override
         public Mono<Decision> request(long permits) {
-            return leases.take(ConcurrencyState.this, key, permits, true);
+            return take(key, permits, true);
         }
 
         @Override
         public void refund(Debit debit) {
-            ConcurrencyState.this.giveBack(debit).subscribe(done -> {}, counted -> {});
+            release(debit).subscribe(done -> {}, counted -> {});
         }
 
         @Override

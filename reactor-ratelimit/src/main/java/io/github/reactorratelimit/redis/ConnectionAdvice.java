@@ -22,7 +22,7 @@ import reactor.util.Loggers;
 /** What the options of a user's connection would do to a limiter, and what to set instead. */
 final class ConnectionAdvice {
 
-    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
+    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
 
     private static final Set<Object> ADVISED =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));

@@ -10,6 +10,7 @@ import io.lettuce.core.protocol.CommandExpiryWriter;
 import io.lettuce.core.protocol.DefaultEndpoint;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
@@ -19,12 +20,13 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * Finds connections that are dead though they look open, because the network dropped them without a word. After a missed deadline each
- * connection gets a PING; one that does not answer it in time is closed, and Lettuce connects again.
+ * Finds connections that are dead though they look open, because the network dropped them without a word.
+ * After a missed deadline each connection gets a PING; one that does not answer it in time is closed, and
+ * Lettuce connects again.
  */
 final class ConnectionCheck {
 
-    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
+    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
 
     /** How long a PING may stay unanswered. */
     static final Duration DEAD_AFTER = Duration.ofSeconds(2);
@@ -33,7 +35,10 @@ final class ConnectionCheck {
     private final @Nullable StatefulConnection<String, String> pubSub;
     private final AtomicBoolean running = new AtomicBoolean();
 
-    /** @param pubSub closed with a dead connection: whatever dropped one has dropped the other; null if there is none */
+    /**
+     * @param pubSub closed with a dead connection: whatever dropped one has dropped the other; null if there
+     * is none
+     */
     ConnectionCheck(
             StatefulConnection<String, String> connection, @Nullable StatefulConnection<String, String> pubSub) {
         this.connection = connection;
@@ -60,7 +65,7 @@ final class ConnectionCheck {
                 (StatefulRedisClusterConnection<String, String>) connection;
         return Flux.defer(() -> Flux.fromIterable(List.copyOf(cluster.getPartitions()))
                 .filter(node -> !node.hasNoSlots())
-                .flatMap(node -> MonoOnce.ofStage(() -> cluster.getConnectionAsync(
+                .flatMap(node -> Mono.fromCompletionStage(() -> cluster.getConnectionAsync(
                                 node.getUri().getHost(), node.getUri().getPort()))
                         .onErrorComplete()));
     }
@@ -68,10 +73,10 @@ final class ConnectionCheck {
     /** The connection if it is dead. Any answer to the PING shows that it is not, an error too. */
     private static Mono<StatefulRedisConnection<String, String>> isDead(
             StatefulRedisConnection<String, String> suspect) {
-        return new Deadlines(Schedulers.parallel(), DEAD_AFTER)
-                .within(MonoOnce.ofStage(() -> suspect.async().ping()))
+        return Mono.fromCompletionStage(() -> suspect.async().ping())
+                .timeout(DEAD_AFTER, Schedulers.parallel())
                 .then(Mono.<StatefulRedisConnection<String, String>>empty())
-                .onErrorResume(RedisUnavailableException.class, unanswered -> Mono.just(suspect))
+                .onErrorResume(TimeoutException.class, unanswered -> Mono.just(suspect))
                 .onErrorComplete()
                 .filter(StatefulConnection::isOpen);
     }

@@ -2,7 +2,8 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
-import java.time.Duration;
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Tick;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,65 +12,64 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Denials that are still true: asks of at least their cost are denied without a call, until Redis would
- * allow what was denied, and at most for a second. Where it is known what a key owes, that is its {@link Level}. A denial does not outlive what this process gives back or
- * changes; what others give back is noticed after that second, or by a signal.
+ * Denials that still hold. A request of at least the denied cost is denied without a call until Redis would
+ * allow what was denied, and at most for a second. Of a GCRA or token bucket the {@link KnownDebt} is kept
+ * instead. What this process refunds or changes ends a denial; what other processes refund is noticed by a
+ * signal, or after that second.
  *
  * <p>Keys share generations by their hash. {@link #forget} begins a new one, and a denial counts only in the
- * generation that was read before its call: so what a call under way brings is forgotten too. A key that
- * shares the generation asks once more than it had to.
+ * generation that was read before its call was sent: so it also forgets what a call in flight brings. A key
+ * that shares the generation sends one call more than it had to.
  */
 final class DenialCache {
 
     static final int MAX_ENTRIES = 131_072;
-    static final long KEEP_NANOS = Duration.ofSeconds(1).toNanos();
 
     private static final int GENERATIONS = 4_096;
 
-    /** Entries that a denial examines when the cache is full: a constant, whatever the size. */
-    private static final int SWEPT_AT_A_TIME = 16;
+    /** Entries that a denial examines when the cache is full. */
+    private static final int EXAMINED_AT_A_TIME = 16;
 
     private final int maxEntries;
-    private final Map<String, Entry> denials = new ConcurrentHashMap<>();
+    private final Map<String, KnownDenial> entries = new ConcurrentHashMap<>();
     private final AtomicLongArray generations = new AtomicLongArray(GENERATIONS);
-    private final AtomicBoolean sweeping = new AtomicBoolean();
+    private final AtomicBoolean evicting = new AtomicBoolean();
 
-    /** Where the sweep goes on; belongs to whoever set {@code sweeping}. */
-    private Iterator<Map.Entry<String, Entry>> sweep = denials.entrySet().iterator();
-
-    /** What is known of a key. */
-    interface Entry {
-
-        /** Which it was learned in. */
-        long generation();
-
-        boolean isOver(long nowNanos);
-
-        /** Of the key. */
-        RateLimitPolicy policy();
-
-        /** Denies {@code permits} if Redis would deny {@code asked} of them, else null. */
-        @Nullable
-        Decision deny(long permits, long asked, long nowNanos);
-    }
+    /** Where eviction goes on; belongs to the thread that set {@code evicting}. */
+    private Iterator<Map.Entry<String, KnownDenial>> cursor = entries.entrySet().iterator();
 
     /**
-     * @param policy of the key
-     * @param part of the policy that denied
+     * @param policy the key's
+     * @param part the part of the policy that denied
      * @param untilNanos counted from before the call was sent, so never later than Redis would allow it
-     * @param retryAtNanos when the caller that was denied will come back, as is the next
+     * @param retryAtNanos when the denied caller comes back
      * @param resetAtNanos {@link Decision.Quota#UNKNOWN} if nobody can know
      */
-    private record Denied(
+    private record Denial(
             long generation,
-            RateLimitPolicy policy,
+            ScriptPolicy policy,
             RateLimitPolicy part,
             long permits,
             long remaining,
             long untilNanos,
             long retryAtNanos,
             long resetAtNanos)
-            implements Entry {
+            implements KnownDenial {
+
+        static Denial of(CommandReply reply, long generation, long sentNanos, long nowNanos) {
+            long waitNanos = Tick.MICROSECOND.toNanos(reply.waitMicros());
+            return new Denial(
+                    generation,
+                    reply.policy(),
+                    reply.binding(),
+                    reply.command().permits(),
+                    reply.remaining(),
+                    nowNanos + Math.min(KnownDenial.KEEP_NANOS, waitNanos - (nowNanos - sentNanos)),
+                    nowNanos + waitNanos,
+                    reply.resetMicros() == Algorithm.UNKNOWN
+                            ? Decision.Quota.UNKNOWN
+                            : nowNanos + Tick.MICROSECOND.toNanos(reply.resetMicros()));
+        }
 
         @Override
         public boolean isOver(long nowNanos) {
@@ -77,15 +77,15 @@ final class DenialCache {
         }
 
         @Override
-        public @Nullable Decision deny(long asking, long asked, long nowNanos) {
-            if (asked < permits) {
+        public @Nullable Decision deny(long requested, long missing, long nowNanos) {
+            if (missing < permits) {
                 return null;
             }
             long resetAfter = resetAtNanos == Decision.Quota.UNKNOWN
                     ? Decision.Quota.UNKNOWN
                     : Math.max(1, resetAtNanos - nowNanos);
-            Decision.Quota quota = new Decision.Quota(part.capacity(), remaining, resetAfter);
-            return Decision.deny(part, asking, quota, Math.max(1, retryAtNanos - nowNanos));
+            return Decision.deny(
+                    part, requested, part.capacity(), remaining, resetAfter, Math.max(1, retryAtNanos - nowNanos));
         }
     }
 
@@ -99,145 +99,122 @@ final class DenialCache {
 
     /** To be read before a call is sent. */
     long generation(String key) {
-        return generations.get(slot(key));
+        return generations.get(cell(key));
     }
 
-    /** Denies {@code permits} if it is known that Redis would deny {@code asked} of them, else null. */
+    /** What is known of a key: if nothing is, there is no need to read the clock. */
     @Nullable
-    Decision find(String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
-        Entry known = known(key);
-        return known == null ? null : find(known, key, policy, permits, asked, nowNanos);
+    KnownDenial known(String key) {
+        return entries.isEmpty() ? null : entries.get(key);
     }
 
-    /** What is known of a key. */
+    /**
+     * Denies {@code permits} if Redis would deny the {@code missing} ones, which are not prepaid; else null.
+     */
     @Nullable
-    Entry known(String key) {
-        return denials.isEmpty() ? null : denials.get(key);
-    }
-
-    /** As above, of what is {@linkplain #known known}: who finds nothing needs not read the clock. */
-    @Nullable
-    Decision find(Entry known, String key, RateLimitPolicy policy, long permits, long asked, long nowNanos) {
+    Decision deny(KnownDenial known, String key, ScriptPolicy policy, long permits, long missing, long nowNanos) {
         if (known.isOver(nowNanos) || known.generation() != generation(key)) {
-            denials.remove(key, known);
+            entries.remove(key, known);
             return null;
         }
-        return isSame(policy, known.policy()) ? known.deny(permits, asked, nowNanos) : null;
+        return known.policy() == policy ? known.deny(permits, missing, nowNanos) : null;
     }
 
-    private static boolean isSame(RateLimitPolicy policy, RateLimitPolicy other) {
-        return policy == other || policy.equals(other);
+    /** Where a request that is about to be sent claims its cost, if anywhere. */
+    @Nullable
+    KnownDebt debt(String key, ScriptPolicy policy) {
+        return known(key) instanceof KnownDebt debt && debt.policy() == policy ? debt : null;
     }
 
     /**
-     * What Redis decided; a denial is kept, and what was allowed ends a dearer denial, whose time has changed.
+     * Learns the reply to an acquire. A denial is kept; a grant ends a denial, whose time has changed.
      *
-     * @param generation read before the call was sent, at {@code sentNanos}
+     * @param generation read before the call was sent
+     * @param sentNanos a time before the call was sent
      */
-    void learn(String key, RateLimitPolicy policy, Decision decided, long generation, long sentNanos, long nowNanos) {
-        if (decided.allowed()) {
-            if (denials.containsKey(key)) {
-                denials.remove(key);
+    void learn(String key, CommandReply reply, long generation, long sentNanos, long nowNanos) {
+        if (reply.policy().bucketRate() != null && reply.key().pauseEndMicros() == 0) {
+            learnDebt(key, reply, generation, sentNanos, nowNanos);
+        } else if (reply.allowed()) {
+            remove(key);
+        } else if (reply.waitMicros() != Algorithm.UNKNOWN) {
+            Denial denial = Denial.of(reply, generation, sentNanos, nowNanos);
+            if (!denial.isOver(nowNanos) && generation == generation(key) && hasRoom(key, nowNanos)) {
+                entries.put(key, denial);
             }
-            return;
-        }
-        Duration retryAfter = decided.retryAfter().orElse(null);
-        if (retryAfter == null || policy.needsRelease()) {
-            return;
-        }
-        long waitNanos = retryAfter.toNanos();
-        Denied denied = new Denied(
-                generation,
-                policy,
-                decided.policy(),
-                decided.permits(),
-                decided.remaining(),
-                nowNanos + Math.min(KEEP_NANOS, waitNanos - (nowNanos - sentNanos)),
-                nowNanos + waitNanos,
-                decided.resetAfter().map(reset -> nowNanos + reset.toNanos()).orElse(Decision.Quota.UNKNOWN));
-        if (!denied.isOver(nowNanos) && generation == generation(key) && hasRoom(key, nowNanos)) {
-            denials.put(key, denied);
         }
     }
 
-    /**
-     * What a key owes after takes, some of which may have been denied.
-     *
-     * @param generation read before their call was sent, at {@code sentNanos}
-     */
-    void learnLevel(
-            String key,
-            TakeTerms terms,
-            long owedParts,
-            boolean denied,
-            long generation,
-            long sentNanos,
-            long nowNanos) {
-        Entry known = denials.get(key);
-        if (!denied && (known == null || owedParts < terms.mostParts() / 2)) {
+    private void learnDebt(String key, CommandReply reply, long generation, long sentNanos, long nowNanos) {
+        KnownDenial known = entries.get(key);
+        if (reply.allowed()
+                && (known == null || reply.remaining() > reply.binding().capacity() / 2)) {
             if (known != null) {
-                denials.remove(key, known);
+                entries.remove(key, known);
             }
         } else if (generation == generation(key)) {
-            if (known instanceof Level level && level.isOf(terms)) {
-                level.learn(generation, owedParts, sentNanos, nowNanos);
+            if (known instanceof KnownDebt debt && debt.policy() == reply.policy()) {
+                debt.learn(generation, reply.resetMicros(), sentNanos, nowNanos);
             } else if (hasRoom(key, nowNanos)) {
-                denials.put(key, new Level(terms, generation, owedParts, sentNanos, nowNanos));
+                entries.put(key, new KnownDebt(reply.policy(), generation, reply.resetMicros(), sentNanos, nowNanos));
             }
         }
     }
 
-    /** Where takes that are about to be asked for have to be claimed, if anywhere. */
-    @Nullable
-    Level level(String key, TakeTerms terms) {
-        return known(key) instanceof Level level && level.isOf(terms) ? level : null;
+    /** Whether there is something that a grant could end. */
+    boolean isEmpty() {
+        return entries.isEmpty();
     }
 
-    /** The key may have more than was denied: forgets what is known, and what calls under way will say. */
+    /** The key may have more than was denied: forgets what is known, and what calls in flight will say. */
     void forget(String key) {
-        generations.incrementAndGet(slot(key));
-        if (denials.containsKey(key)) {
-            denials.remove(key);
+        generations.incrementAndGet(cell(key));
+        remove(key);
+    }
+
+    private void remove(String key) {
+        if (entries.containsKey(key)) {
+            entries.remove(key);
         }
     }
 
     /** {@link #forget} for every key. */
     void forgetAll() {
-        for (int slot = 0; slot < GENERATIONS; slot++) {
-            generations.incrementAndGet(slot);
+        for (int cell = 0; cell < GENERATIONS; cell++) {
+            generations.incrementAndGet(cell);
         }
-        denials.clear();
+        entries.clear();
     }
 
     int size() {
-        return denials.size();
+        return entries.size();
     }
 
     private boolean hasRoom(String key, long nowNanos) {
-        if (denials.size() < maxEntries || denials.containsKey(key)) {
+        if (entries.size() < maxEntries || entries.containsKey(key)) {
             return true;
         }
-        sweepSome(nowNanos);
-        return denials.size() < maxEntries;
+        evictSome(nowNanos);
+        return entries.size() < maxEntries;
     }
 
-    private void sweepSome(long nowNanos) {
-        if (!sweeping.compareAndSet(false, true)) {
+    private void evictSome(long nowNanos) {
+        if (!evicting.compareAndSet(false, true)) {
             return;
         }
-        if (!sweep.hasNext()) {
-            sweep = denials.entrySet().iterator();
+        if (!cursor.hasNext()) {
+            cursor = entries.entrySet().iterator();
         }
-        for (int i = 0; i < SWEPT_AT_A_TIME && sweep.hasNext(); i++) {
-            Map.Entry<String, Entry> entry = sweep.next();
+        for (int i = 0; i < EXAMINED_AT_A_TIME && cursor.hasNext(); i++) {
+            Map.Entry<String, KnownDenial> entry = cursor.next();
             if (entry.getValue().isOver(nowNanos)) {
-                denials.remove(entry.getKey(), entry.getValue());
+                entries.remove(entry.getKey(), entry.getValue());
             }
         }
-        sweeping.set(false);
+        evicting.set(false);
     }
 
-    private static int slot(String key) {
+    private static int cell(String key) {
         int hash = key.hashCode() * 0x9E3779B9;
         return hash >>> 20;
     }

@@ -10,43 +10,57 @@ import java.util.concurrent.TimeUnit;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
-/** Says in the log what goes wrong between one limiter and Redis. Never prints a key, which may be a secret. */
-final class FailureLog {
+/**
+ * Logs and counts what goes wrong between one limiter and Redis. Never prints a key, which may be a secret.
+ */
+final class FailureLog implements LimiterCommands.Listener {
 
     static final Duration AT_MOST_EVERY = Duration.ofMinutes(1);
 
+    /** Of the store, which users know. */
     private static final Logger LOG = Loggers.getLogger(RedisStore.class);
 
     private final LimiterSettings settings;
     private final StoreOptions options;
+    private final boolean isCluster;
 
     /** When an error of a kind was last logged. */
     private final Map<Class<?>, Long> loggedNanos = new ConcurrentHashMap<>();
 
-    FailureLog(LimiterSettings settings, StoreOptions options) {
+    FailureLog(LimiterSettings settings, StoreOptions options, boolean isCluster) {
         this.settings = settings;
         this.options = options;
+        this.isCluster = isCluster;
     }
 
-    void unavailable(RedisUnavailableException why) {
+    @Override
+    public void unavailable(String node, RedisUnavailableException why) {
         Throwable cause = why.getCause();
         LOG.warn(
-                "Limiter '{}': Redis is unavailable, until it answers again {} decides. Reason: {}{}",
+                "Limiter '{}': {} is unavailable, until it answers again {} decides. Reason: {}{}",
                 settings.name(),
+                redis(node),
                 options.failureMode(),
                 why.getMessage(),
                 cause == null ? "" : ", " + cause.getMessage());
     }
 
-    void availableAgain() {
+    @Override
+    public void availableAgain(String node) {
         LOG.info(
-                "Limiter '{}': Redis is available again, because it answered; {} no longer decides",
+                "Limiter '{}': {} is available again, because it answered; {} no longer decides",
                 settings.name(),
+                redis(node),
                 options.failureMode());
     }
 
-    /** Redis answered a call with an error: counted, and logged once a minute at most. */
-    void failed(RateLimitException error) {
+    private String redis(String node) {
+        return isCluster ? "Redis node " + node : "Redis";
+    }
+
+    /** Counts each call, and logs once a minute at most. */
+    @Override
+    public void failed(RateLimitException error) {
         settings.recorder().counted(Event.STORE_FAILED, 0);
         if (isDue(error.getClass(), settings.scheduler().now(TimeUnit.NANOSECONDS))) {
             LOG.error("Limiter '{}': requests fail, because {}", settings.name(), advice(error));

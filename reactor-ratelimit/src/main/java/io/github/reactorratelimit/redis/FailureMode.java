@@ -25,7 +25,8 @@ public sealed interface FailureMode {
     }
 
     /**
-     * A stated share of the limit is given out in this process, and never more than the policy in effect allows.
+     * A stated share of the limit is given out in this process, and never more than the policy in effect
+     * allows.
      *
      * @param policy what this process may give out by itself
      */
@@ -69,17 +70,19 @@ public sealed interface FailureMode {
     }
 
     /**
-     * Gives out a share of the limit while Redis is unavailable. When Redis answers again each key is charged with what it was given, at most with
-     * its capacity, for at most 10 000 keys. A refund of what was given out gives nothing back. If the limiter's policy was changed, the share
-     * stays, but no more is given out than the policy in effect allows.
+     * Gives out a share of the limit while Redis is unavailable. When Redis answers again each key is charged
+     * with what it was given, at most with its capacity, for at most 10 000 keys. A refund of what was given
+     * out gives nothing back. If the limiter's policy was changed, the share stays, but no more is given out
+     * than the policy in effect allows.
      */
     static FailureMode local(RateLimitPolicy share) {
         return new Local(share);
     }
 
     /**
-     * {@link #local(RateLimitPolicy)} with {@link RateLimitPolicy#share(int)} of the policy in effect: a changed policy changes the share too. If
-     * the policy has fewer permits than there are instances, nothing is given out.
+     * {@link #local(RateLimitPolicy)} with {@link RateLimitPolicy#share(int)} of the policy in effect: a
+     * changed policy changes the share too. If the policy has fewer permits than there are instances, nothing
+     * is given out.
      */
     static FailureMode local(int instances) {
         return new Share(instances);

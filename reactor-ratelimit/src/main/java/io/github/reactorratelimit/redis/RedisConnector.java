@@ -11,9 +11,12 @@ import io.lettuce.core.SocketOptions.KeepAliveOptions;
 import io.lettuce.core.SocketOptions.TcpUserTimeoutOptions;
 import io.lettuce.core.StaticCredentialsProvider;
 import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
@@ -24,18 +27,20 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection, nothing is
- * sent twice after a reconnect, reads go to the master.
+ * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection,
+ * nothing is sent twice after a reconnect, reads go to the master.
  */
 final class RedisConnector {
 
@@ -53,13 +58,18 @@ final class RedisConnector {
             .count(3)
             .build();
 
-    /** What was sent is acknowledged by then, or the connection ends. Only where there is a native transport. */
+    /**
+     * What was sent is acknowledged by then, or the connection ends. Only where there is a native transport.
+     */
     private static final TcpUserTimeoutOptions USER_TIMEOUT = TcpUserTimeoutOptions.builder()
             .enable(EpollProvider.isAvailable() || IOUringProvider.isAvailable())
             .tcpUserTimeout(Duration.ofSeconds(10))
             .build();
 
-    /** However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be degraded. */
+    /**
+     * However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be
+     * degraded.
+     */
     static final Duration RECONNECT_AT_LEAST_EVERY = Duration.ofSeconds(1);
 
     private static final Duration RECONNECT_AT_MOST_EVERY = Duration.ofMillis(1);
@@ -72,10 +82,40 @@ final class RedisConnector {
 
     private static final long SHUTDOWN_SECONDS = 2;
 
-    /** A shutdown that comes between others of the same client may never be confirmed; it goes on by itself. */
+    /**
+     * A shutdown that comes between others of the same client may never be confirmed; it goes on by itself.
+     */
     private static final Duration PATIENCE_WITH_SHUTDOWN = Duration.ofSeconds(2 * SHUTDOWN_SECONDS);
 
     private RedisConnector() {}
+
+    /**
+     * Connections that are there.
+     *
+     * @param pubSub for signals; null if there is none
+     * @param closing closes them if they are ours
+     */
+    record Opened(
+            StatefulConnection<String, String> connection,
+            @Nullable StatefulRedisPubSubConnection<String, String> pubSub,
+            Mono<Void> closing) {
+
+        static Opened of(
+                StatefulConnection<String, String> connection,
+                @Nullable StatefulRedisPubSubConnection<String, String> pubSub) {
+            return new Opened(connection, pubSub, Mono.empty());
+        }
+
+        Opened closedBy(Mono<Void> closing) {
+            return new Opened(connection, pubSub, closing);
+        }
+
+        RedisClusterAsyncCommands<String, String> commands() {
+            return connection instanceof StatefulRedisClusterConnection<String, String> cluster
+                    ? cluster.async()
+                    : ((StatefulRedisConnection<String, String>) connection).async();
+        }
+    }
 
     /** The exception says nothing of the text: it may hold a password. */
     static RedisURI parse(String uri) {
@@ -95,8 +135,9 @@ final class RedisConnector {
     }
 
     /**
-     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal that comes
-     * back there may lose its reason: the connection's thread may see the end of the connection first.
+     * A URI's text hides its credentials behind a provider that Lettuce asks on another thread. A refusal
+     * that comes back there may lose its reason: the connection's thread may see the end of the connection
+     * first.
      */
     private static void haveCredentialsAtHand(RedisURI parsed) {
         RedisCredentials inTheText =
@@ -107,7 +148,7 @@ final class RedisConnector {
     }
 
     /** Connects anew on each subscription. */
-    static Mono<RedisLink> connect(RedisURI uri) {
+    static Mono<Opened> connect(RedisURI uri) {
         ConnectionAdvice.requireVersion();
         return Mono.defer(() -> {
             ClientResources resources = resources();
@@ -116,15 +157,15 @@ final class RedisConnector {
             return open(
                     shutdown(client, resources),
                     List.of(uri),
-                    MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8, uri))
-                            .flatMap(connection -> MonoOnce.ofStage(
+                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
+                            .flatMap(connection -> Mono.fromCompletionStage(
                                             () -> client.connectPubSubAsync(StringCodec.UTF8, uri))
-                                    .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
+                                    .map(pubSub -> Opened.of(connection, pubSub))));
         });
     }
 
     /** Connects anew on each subscription. */
-    static Mono<RedisLink> connectCluster(List<RedisURI> uris) {
+    static Mono<Opened> connectCluster(List<RedisURI> uris) {
         ConnectionAdvice.requireVersion();
         if (uris.isEmpty()) {
             throw new IllegalArgumentException("uris must name at least one node of the Cluster");
@@ -136,49 +177,64 @@ final class RedisConnector {
             return open(
                     shutdown(client, resources),
                     uris,
-                    MonoOnce.ofStage(client::refreshPartitionsAsync)
-                            .then(MonoOnce.ofStage(() -> client.connectAsync(StringCodec.UTF8)))
-                            .flatMap(connection -> MonoOnce.ofStage(() -> client.connectPubSubAsync(StringCodec.UTF8))
-                                    .map(pubSub -> RedisLink.of(connection).withSignals(pubSub))));
+                    Mono.fromCompletionStage(client::refreshPartitionsAsync)
+                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
+                            .flatMap(connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8))
+                                    .map(pubSub -> Opened.of(connection, pubSub))));
         });
     }
 
-    /** With connections of the client's own kind, which wait for the server where they are made. Anew on each subscription. */
-    static Mono<RedisLink> connect(RedisClient client) {
-        return aside(client::connect, client::connectPubSub, RedisLink::of);
+    /** With connections of the client's own kind. Connects anew on each subscription. */
+    static Mono<Opened> connect(RedisClient client) {
+        return aside(client::connect, client::connectPubSub);
     }
 
     /** The same to a Cluster. */
-    static Mono<RedisLink> connect(RedisClusterClient client) {
-        return aside(client::connect, client::connectPubSub, RedisLink::of);
+    static Mono<Opened> connect(RedisClusterClient client) {
+        return aside(client::connect, client::connectPubSub);
     }
 
-    /** A client tells nobody where it connects to, but for the calls that block; there are threads for these. */
-    private static <C extends StatefulConnection<String, String>> Mono<RedisLink> aside(
-            Supplier<C> commands,
-            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening,
-            Function<C, RedisLink> link) {
+    /** A client tells where it connects to only by calls that block; there are threads for these. */
+    private static Mono<Opened> aside(
+            Supplier<? extends StatefulConnection<String, String>> commands,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
         ConnectionAdvice.requireVersion();
-        return new MonoOnce<>(
-                reply -> MonoOnce.on(Schedulers.boundedElastic()).execute(() -> {
-                    try {
-                        reply.succeed(made(commands.get(), listening, link));
-                    } catch (RuntimeException failed) {
-                        reply.fail(unreachable("", failed));
+        return Mono.create(sink -> {
+            AtomicReference<@Nullable Opened> made = new AtomicReference<>();
+            AtomicBoolean cancelled = new AtomicBoolean();
+            sink.onCancel(() -> {
+                cancelled.set(true);
+                close(made.getAndSet(null));
+            });
+            Schedulers.boundedElastic().schedule(() -> {
+                try {
+                    Opened opened = make(commands.get(), listening);
+                    made.set(opened);
+                    if (cancelled.get()) {
+                        close(made.getAndSet(null));
                     }
-                }),
-                late -> late.close().subscribe());
+                    sink.success(opened);
+                } catch (RuntimeException failed) {
+                    sink.error(unreachable("", failed));
+                }
+            });
+        });
     }
 
-    private static <C extends StatefulConnection<String, String>> RedisLink made(
-            C connection,
-            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening,
-            Function<C, RedisLink> link) {
+    private static void close(@Nullable Opened unused) {
+        if (unused != null) {
+            unused.closing().onErrorComplete().subscribe();
+        }
+    }
+
+    private static Opened make(
+            StatefulConnection<String, String> connection,
+            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
         try {
             StatefulRedisPubSubConnection<String, String> pubSub = listening.get();
             ConnectionAdvice.log(connection);
-            return link.apply(connection)
-                    .withSignals(pubSub)
+            return Opened.of(connection, pubSub)
                     .closedBy(Mono.whenDelayError(
                             Mono.fromCompletionStage(pubSub::closeAsync),
                             Mono.fromCompletionStage(connection::closeAsync)));
@@ -211,15 +267,16 @@ final class RedisConnector {
     }
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */
-    private static Mono<RedisLink> open(Mono<Void> shutdown, List<RedisURI> uris, Mono<RedisLink> connecting) {
-        Mono<RedisLink> opened = connecting
-                .map(link -> link.closedBy(shutdown))
+    private static Mono<Opened> open(Mono<Void> shutdown, List<RedisURI> uris, Mono<Opened> connecting) {
+        Mono<Opened> opened = connecting
+                .map(connections -> connections.closedBy(shutdown))
                 .onErrorResume(error ->
-                        shutdown.onErrorComplete().then(Mono.error(unreachable(" at " + addresses(uris), error))));
-        return MonoOnce.asking(reply -> {
-            Disposable following = reply.follow(opened, MonoOnce.on(Schedulers.boundedElastic()));
-            reply.whenLeft(() -> {
-                following.dispose();
+                        shutdown.onErrorComplete().then(Mono.error(unreachable(" at " + addresses(uris), error))))
+                .publishOn(Schedulers.boundedElastic());
+        return Mono.create(sink -> {
+            Disposable connects = opened.subscribe(sink::success, sink::error);
+            sink.onCancel(() -> {
+                connects.dispose();
                 shutdown.onErrorComplete().subscribe();
             });
         });

@@ -1,24 +1,33 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.LimiterState;
-import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The names of keys in Redis: {@code prefix:{limiter:key}:part}. What lies in braces chooses the slot, so
- * the parts of a policy share one; braces of the user's own are escaped, so that nobody can choose a
- * slot for many keys. With a hash tag they are {@code prefix:{tag}:limiter:key:part}, all in one slot.
+ * The names of keys in Redis. The value of a key is {@code prefix:{limiter:key}}; what holds more of it has
+ * {@code :free}, {@code :log} or {@code :leases} behind it. What lies in braces chooses the hash slot; braces
+ * in users' keys are escaped, so that nobody can choose a slot for many keys. With a hash tag they are {@code
+ * prefix:{tag}:limiter:key:value}, all in one slot.
  *
- * <p>No two names are equal: a prefix holds no brace, an escaped limiter and a part hold no colon. So the prefix ends
- * at the first brace, the limiter at the first colon behind it, and the part begins behind the last colon.
+ * <p>No two names are equal: a prefix holds no brace, an escaped limiter no colon. So the prefix ends at the
+ * first brace and the limiter at the first colon behind it; the rest is a whole key in braces and a known
+ * ending, or a known ending behind the last colon.
  */
 final class RedisKeys {
 
     private static final Pattern ESCAPED = Pattern.compile("%([0-9A-F]{4})?");
+    private static final String LEASES = ":leases";
 
+    /** Names of recent keys are kept: hot keys need not be named again. */
+    private static final int RECENT = 256;
+
+    private record Named(String key, String name) {}
+
+    private final @Nullable Named[] recent = new Named[RECENT];
     private final String head;
     private final String behindKey;
     private final String signalChannel;
@@ -28,13 +37,13 @@ final class RedisKeys {
         this(prefix, limiter, "");
     }
 
-    /** @param hashTag what chooses the slot of all keys; empty if each has its own */
+    /** @param hashTag what chooses the hash slot of all keys; empty if each has its own */
     RedisKeys(String prefix, String limiter, String hashTag) {
         String escapedLimiter = escape(limiter).replace(":", "%003A");
         String tag = prefix + ":{" + escapedLimiter;
-        boolean shared = !hashTag.isEmpty();
-        this.head = shared ? prefix + ":{" + escape(hashTag) + "}:" + escapedLimiter + ":" : tag + ":";
-        this.behindKey = shared ? ":" : "}:";
+        boolean isShared = !hashTag.isEmpty();
+        this.head = isShared ? prefix + ":{" + escape(hashTag) + "}:" + escapedLimiter + ":" : tag + ":";
+        this.behindKey = isShared ? ":value" : "}";
         this.signalChannel = tag + "}:signals";
         this.policies = tag + "}:policies";
     }
@@ -44,33 +53,25 @@ final class RedisKeys {
         return signalChannel;
     }
 
-    /** Where the policies of the limiter lie, by their epochs. */
+    /** Where the policies of the limiter lie, by their versions. */
     String policies() {
         return policies;
     }
 
-    /** Whether all keys lie in one slot of a Cluster. */
-    boolean shareASlot() {
-        return behindKey.equals(":");
-    }
-
-    /** What the names of a key's parts begin with. */
+    /** The name of a key's value. */
     String named(String key) {
-        return head + escape(LimiterState.shortName(key)) + behindKey;
+        int place = key.hashCode() & (RECENT - 1);
+        Named known = recent[place];
+        if (known == null || !known.key.equals(key)) {
+            known = new Named(key, head + escape(LimiterState.shortName(key)) + behindKey);
+            recent[place] = known;
+        }
+        return known.name;
     }
 
-    /** The name of one part. */
-    String named(String key, String part) {
-        return named(key) + part;
-    }
-
-    String[] of(String key, List<String> partNames) {
-        return listOf(key, partNames).toArray(String[]::new);
-    }
-
-    List<String> listOf(String key, List<String> partNames) {
-        String named = named(key);
-        return partNames.stream().map(named::concat).toList();
+    /** The name of what commands under a policy are about. */
+    String named(String key, ScriptPolicy policy) {
+        return policy.isAboutVersions() ? policies : policy.hasLeases() ? named(key) + LEASES : named(key);
     }
 
     /** Also makes lone surrogates, which UTF-8 cannot tell apart, different from everything else. */

@@ -18,10 +18,10 @@ import java.util.stream.Stream;
 import reactor.core.publisher.Mono;
 
 /**
- * State in Redis, shared by all processes that use the same prefix and limiter name. Works on any Lettuce
- * connection: standalone, Sentinel or replicas (read from the master only), Cluster. A connection that is handed
- * in stays the caller's, who closes it; {@link #connect(String)} makes one. Needs Lettuce 7.0 or later: with an older one
- * no store is made.
+ * Keeps limits in Redis, shared by all processes that use the same prefix and limiter name. Works on any
+ * Lettuce connection: standalone, Sentinel or replicas (read from the master only), Cluster. A connection
+ * that you pass in stays yours to close; {@link #connect(String)} makes one. Needs Lettuce 7.0 or later: with
+ * an older one no store is made.
  *
  * <pre>{@code
  * RateLimitStore store = RedisStore.of(redisClient.connect())
@@ -29,47 +29,47 @@ import reactor.core.publisher.Mono;
  * RateLimiter limiter = RateLimiter.builder(policy).name("orders").store(store).build();
  * }</pre>
  *
- * <p>A decision is one script call at the server's own time; asks for one key that are under way
- * together share a call. Limiters with the same name share their keys, so give each its own.
+ * <p>A decision is one script call on the server's clock. Requests that arrive while a call is in flight
+ * share the next one. Limiters with the same name share their keys, so give each limiter its own name.
  */
 public final class RedisStore implements RateLimitStore {
 
-    /** How long a call may take unless {@link #withDeadline(Duration)} says otherwise. */
+    /** The default of {@link #withDeadline(Duration)}. */
     public static final Duration DEFAULT_DEADLINE = Duration.ofMillis(50);
 
-    /** How long leased permits may be spent unless {@link #leasing(Duration)} says otherwise. */
+    /** The default of {@link #leasing(Duration)}. */
     public static final Duration DEFAULT_LEASE_TIME = Duration.ofSeconds(1);
 
-    private final Carrier link;
+    private final RedisConnections connections;
     private final StoreOptions options;
 
-    private RedisStore(Carrier link, StoreOptions options) {
-        this.link = link;
+    private RedisStore(RedisConnections connections, StoreOptions options) {
+        this.connections = connections;
         this.options = options;
     }
 
-    /** On a standalone server, or the master behind Sentinel; closed while Redis is unavailable. */
+    /** Uses a connection to a standalone server, or to the master behind Sentinel. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
         ConnectionAdvice.requireVersion();
         ConnectionAdvice.log(connection);
-        return of(RedisLink.of(connection));
+        return of(RedisConnections.of(connection));
     }
 
-    /** On a Cluster; closed while Redis is unavailable. */
+    /** Uses a connection to a Cluster. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
         Objects.requireNonNull(connection, "connection");
         ConnectionAdvice.requireVersion();
         ConnectionAdvice.log(connection);
-        return of(RedisLink.of(connection));
+        return of(RedisConnections.of(connection));
     }
 
     /**
-     * Connects to a standalone server ({@code redis://user:password@host:6379}, {@code rediss://} for TLS) or to the master
-     * that Sentinels name ({@code redis-sentinel://host:26379,host:26379#master}), with options that suit a limiter and
-     * with {@linkplain #withSignals signals}. Connects anew on each subscription; gives up after 5 seconds, or
-     * after the {@code ?timeout=} of the URI, with a {@link RedisUnavailableException}. Whoever connects {@linkplain #close()
-     * closes}.
+     * Connects to a standalone server ({@code redis://user:password@host:6379}, {@code rediss://} for TLS) or
+     * to the master that Sentinels name ({@code redis-sentinel://host:26379,host:26379#master}), with options
+     * that suit a limiter and with {@linkplain #withSignals signals}. Each subscription connects. It fails
+     * after 5 seconds, or after the {@code ?timeout=} of the URI, with a {@link RedisUnavailableException}.
+     * {@linkplain #close() Close} the store when you no longer need it.
      *
      * @throws IllegalArgumentException if the URI is none of these
      */
@@ -77,98 +77,106 @@ public final class RedisStore implements RateLimitStore {
         return connect(RedisConnector.parse(uri));
     }
 
-    /** {@link #connect(String)} with a URI in Lettuce's form, whose timeout is taken as it is: a minute unless set. */
+    /**
+     * {@link #connect(String)} with a URI in Lettuce's form, whose timeout is used as it is; its default is a
+     * minute.
+     */
     public static Mono<RedisStore> connect(RedisURI uri) {
-        return RedisConnector.connect(Objects.requireNonNull(uri, "uri")).map(RedisStore::of);
+        return RedisConnector.connect(Objects.requireNonNull(uri, "uri"))
+                .map(RedisConnections::of)
+                .map(RedisStore::of);
     }
 
-    /** {@link #connect(String)} to a Cluster, of which one node or more are named; the others are found through them. */
+    /** {@link #connect(String)} to a Cluster. Name one node or more; the client finds the others. */
     public static Mono<RedisStore> connectCluster(String... uris) {
         return connectCluster(Stream.of(uris).map(RedisConnector::parse).toList());
     }
 
     /** {@link #connectCluster(String...)} with URIs in Lettuce's form. */
     public static Mono<RedisStore> connectCluster(List<RedisURI> uris) {
-        return RedisConnector.connectCluster(List.copyOf(uris)).map(RedisStore::of);
+        return RedisConnector.connectCluster(List.copyOf(uris))
+                .map(RedisConnections::of)
+                .map(RedisStore::of);
     }
 
     /**
-     * {@link #connect(String)} without waiting for it: the store is there at once, and connects aside when its first limiter is
-     * built, again and again until a server answers. Limiters answer as {@link #whenUnavailable} says meanwhile, the self-test says
-     * why there is no connection, and the log too.
+     * {@link #connect(String)} without waiting for it. The store connects when its first limiter is built,
+     * and tries again until a server answers. Until then the {@linkplain #whenUnavailable failure mode}
+     * applies; the self-test and the log say why there is no connection.
      *
-     * @throws IllegalArgumentException if the URI cannot be one
+     * @throws IllegalArgumentException if the URI is not valid
      */
     public static RedisStore connectAside(String uri) {
-        return of(new LateLink(RedisConnector.connect(RedisConnector.parse(uri)), false));
+        return of(RedisConnections.later(RedisConnector.connect(RedisConnector.parse(uri)), false));
     }
 
-    /** {@link #connectAside(String)} to a Cluster, of which one node or more are named. */
+    /** {@link #connectAside(String)} to a Cluster. Name one node or more. */
     public static RedisStore connectClusterAside(String... uris) {
-        return of(new LateLink(
+        return of(RedisConnections.later(
                 RedisConnector.connectCluster(
                         Stream.of(uris).map(RedisConnector::parse).toList()),
                 true));
     }
 
     /**
-     * {@link #connectAside(String)} to where a client of the user's connects to, with two connections of our own, one of them
-     * for {@linkplain #withSignals signals}. {@link #close()} closes these, and not the client, which has to be shut down later.
+     * {@link #connectAside(String)} with your client. Makes two connections, one of them for {@linkplain
+     * #withSignals signals}. {@link #close()} closes these and not the client; shut that down later.
      */
     public static RedisStore connectAside(RedisClient client) {
-        return of(new LateLink(RedisConnector.connect(Objects.requireNonNull(client, "client")), false));
+        return of(RedisConnections.later(RedisConnector.connect(Objects.requireNonNull(client, "client")), false));
     }
 
     /** {@link #connectAside(RedisClient)} to a Cluster. */
     public static RedisStore connectAside(RedisClusterClient client) {
-        return of(new LateLink(RedisConnector.connect(Objects.requireNonNull(client, "client")), true));
+        return of(RedisConnections.later(RedisConnector.connect(Objects.requireNonNull(client, "client")), true));
     }
 
     /**
-     * Whether limiters can work there: the server's version, role and {@code maxmemory-policy}, the permissions of the user,
-     * on a Cluster of every master. Tries the commands that the scripts use on keys of its own. Never an error: what goes
-     * wrong is a finding. Each subscription tests anew.
+     * Tests whether limiters can work: the server's version, role and {@code maxmemory-policy} and the
+     * permissions of the user, on a Cluster of every master. Tries the commands that the scripts use, on test
+     * keys. Never signals an error: what goes wrong is a finding. Each subscription tests.
      *
-     * <p>It also runs when the first limiter of a store is built, aside, and says in the log what it finds.
+     * <p>It also runs in the background when the first limiter of a store is built, and logs its findings.
      */
     public Mono<SelfTest> selfTest() {
-        return link.selfTest(options.prefix());
+        return connections.selfTest(options.prefix());
     }
 
     /** The same store without the self-test when its first limiter is built. */
     public RedisStore withoutSelfTest() {
-        return new RedisStore(link.withoutSelfTest(), options);
+        return new RedisStore(connections.withoutSelfTest(), options);
     }
 
     /**
-     * Closes the connections that {@link #connect} or {@link #connectAside} made, for this store and all made from it: close their limiters first.
-     * Leaves connections alone that were handed in.
+     * Closes the connections that {@link #connect} or {@link #connectAside} made, for this store and all
+     * stores derived from it. Close their limiters first. Connections that were passed in stay open.
      */
     public Mono<Void> close() {
-        return link.close();
+        return connections.close();
     }
 
-    private static RedisStore of(Carrier link) {
-        return new RedisStore(link, StoreOptions.DEFAULT);
+    static RedisStore of(RedisConnections connections) {
+        return new RedisStore(connections, StoreOptions.DEFAULT);
     }
 
     private RedisStore with(StoreOptions options) {
-        return new RedisStore(link, options);
+        return new RedisStore(connections, options);
     }
 
     /**
-     * The same store, whose limiters tell those of other processes what they gave back, reset or paused, so that who waits
-     * there notices within a message's time and not when the last denial said. The connection must be to the same server or
-     * Cluster and is for listening only; it may carry other subscriptions, and stays the caller's, who closes it after the
-     * limiters.
+     * The same store with signals: a limiter tells those of other processes about refunds, resets, pauses and
+     * policy changes, so that their waiters react within a message's time instead of at their next retry. The
+     * connection must lead to the same server or Cluster and is used for subscriptions only; it may carry
+     * others. Close it after the limiters.
      *
-     * @throws IllegalStateException if the store {@linkplain #connectAside(String) connects aside}: it has signals already
+     * @throws IllegalStateException if the store {@linkplain #connectAside(String) connects by itself}: it
+     *     has signals already
      */
     public RedisStore withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
-        return new RedisStore(link.withSignals(Objects.requireNonNull(pubSub, "pubSub")), options);
+        return new RedisStore(connections.withSignals(Objects.requireNonNull(pubSub, "pubSub")), options);
     }
 
-    /** The same store with keys that begin with {@code prefix}; {@code "ratelimit"} unless given. */
+    /** The same store with keys that begin with {@code prefix}; default: {@code "ratelimit"}. */
     public RedisStore withPrefix(String prefix) {
         if (Objects.requireNonNull(prefix, "prefix").isBlank() || prefix.contains("{") || prefix.contains("}")) {
             throw new IllegalArgumentException("prefix must not be blank or hold braces, was '" + prefix + "'");
@@ -180,9 +188,10 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
-     * The same store, whose keys all lie in the slot of a Cluster that {@code tag} chooses, so that {@link
-     * RateLimiter#acquireAll} asks several limiters in one atomic step. All their keys are then on one node: give
-     * each group of limits that belong together a tag of its own. On a standalone server they are asked in one step anyway.
+     * The same store with all keys in the hash slot of a Cluster that {@code tag} chooses, so that {@link
+     * RateLimiter#acquireAll} asks several limiters in one atomic step. All these keys are then on one node:
+     * use one tag for each group of limits that belong together. On a standalone server that is one step
+     * anyway.
      */
     public RedisStore withHashTag(String tag) {
         if (Objects.requireNonNull(tag, "tag").isBlank()) {
@@ -192,16 +201,16 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
-     * The same store, whose limiters follow a change of their policy that is rolled out process by process. Raise the epoch by
-     * one with every change, also with a roll-back. Of two processes the one with the higher epoch rules: the other
-     * follows its policy from the first call for a key that the newer one has touched, or from its signal, and
-     * within half a minute in any case. What a key spent under the policy before is kept, capped at the new
-     * capacity; whoever has a slot is given another. What was taken before the change cannot be refunded after it.
+     * The same store for a policy that is changed by a rollout, process by process. Raise the version by one
+     * with every change, also with a rollback. The highest version is in effect: a process with a lower one
+     * follows from its first call for a key that a newer process has used, or from a signal, and within half
+     * a minute in any case. Usage so far is kept, capped at the new capacity, and waiters get new slots. A
+     * permit acquired before the change cannot be refunded after it.
      *
-     * <p>Concerns the policy that a limiter is built with, not those that a resolver gives keys, and no {@link ConcurrencyLimit}, where the
-     * latest call rules. See {@link RateLimiter#changePolicy} for a change without a rollout.
+     * <p>Concerns the policy that a limiter is built with, not overrides of a resolver, and no {@link
+     * ConcurrencyLimit}. Use {@link RateLimiter#changePolicy} for a change without a rollout.
      *
-     * @param epoch 0 for none, as it is unless given
+     * @param epoch the version; default: 0, none
      */
     public RedisStore withPolicyEpoch(long epoch) {
         if (epoch < 0) {
@@ -211,7 +220,10 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().policyEpoch(epoch).build());
     }
 
-    /** The same store, whose calls are given up after {@code deadline}. They are never sent again. */
+    /**
+     * The same store with another deadline of a request; default: 50 ms. After it the failure mode decides;
+     * nothing is sent again.
+     */
     public RedisStore withDeadline(Duration deadline) {
         Objects.requireNonNull(deadline, "deadline");
         if (deadline.isZero() || deadline.isNegative() || deadline.compareTo(Duration.ofMinutes(1)) > 0) {
@@ -220,35 +232,28 @@ public final class RedisStore implements RateLimitStore {
         return with(options.toBuilder().deadline(deadline).build());
     }
 
-    /** The same store with another answer while Redis is unavailable. */
+    /** The same store with another failure mode; default: {@link FailureMode#closed()}. */
     public RedisStore whenUnavailable(FailureMode mode) {
         return with(options.toBuilder()
                 .failureMode(Objects.requireNonNull(mode, "mode"))
                 .build());
     }
 
-    /** The same store with a call for every ask. */
-    public RedisStore withoutCoalescing() {
-        return with(options.toBuilder().coalescing(false).build());
-    }
-
     /**
-     * The same store, whose {@code tryAcquire} under a token bucket or GCRA is answered on the thread of the connection that reads the
-     * answer, where Redis had to be asked: that saves two changes of thread for each round trip. Only for subscribers that never block and do
-     * little: while one of them runs, nothing that comes over the connection is read, for anybody, and calls miss their deadlines. Otherwise
-     * answers come on the limiter's scheduler for callbacks, and a slow subscriber delays only itself.
-     *
-     * <p>What a subscriber asks there is sent when the calls under way are answered, or with the next ask of another thread. Has no
-     * effect {@linkplain #withoutCoalescing() without coalescing}, nor for what else is asked.
+     * The same store, whose {@code tryAcquire} is answered on the connection's thread if Redis decides: that
+     * saves two changes of thread per round trip. Use it only if your subscribers never block and do little.
+     * While one of them runs, nothing that comes over the connection is read, and other requests miss their
+     * deadlines. By default decisions come on the limiter's scheduler for callbacks, and a slow subscriber
+     * delays only itself.
      */
     public RedisStore answeringOnConnection() {
         return with(options.toBuilder().onConnection(true).build());
     }
 
     /**
-     * The same store with a call for every ask that is denied. Otherwise a denial answers asks of at least its
-     * cost until Redis would allow what was denied, and at most for a second: what other processes give back may
-     * be noticed that much later. The retry-after of a dearer ask is then a lower bound.
+     * The same store without the denial cache. With it, a denial also denies later requests of at least its
+     * cost, until Redis would allow what was denied and at most for a second. Refunds of other processes may
+     * be noticed that much later. The retry-after of a request that costs more is then a lower bound.
      */
     public RedisStore withoutDenialCache() {
         return with(options.toBuilder().denialCache(false).build());
@@ -260,19 +265,20 @@ public final class RedisStore implements RateLimitStore {
     }
 
     /**
-     * The same store with leases, for keys in high demand: permits are debited in Redis a batch at a time, and
-     * spent in this process without a call. The size of a batch follows the recent demand. Nothing is spent that
-     * was not debited, and a permit is spent within {@code leaseTime} of its debit or given back: so what is
-     * spent in a time W is at most what the policy allows in W + {@code leaseTime}.
+     * The same store with prepaid permits, for hot keys: permits are debited in Redis a batch at a time and
+     * spent in this process without a call. The size of a batch follows recent demand. A permit is spent
+     * within {@code leaseTime} of its debit or refunded, so the permits spent in a time W are at most what
+     * the policy allows in W + {@code leaseTime}.
      *
-     * <p>A process holds at most a quarter of the capacity of a key, for at most {@code leaseTime}: meanwhile others
-     * may be denied. A process that dies takes that much with it, until the key has recovered from it. What a bucket
-     * has refilled since a debit does not come back. Keys with a capacity below 4, and those beyond 10 000 in demand
-     * at a time, are not leased.
+     * <p>A process holds at most a quarter of a key's capacity, for at most {@code leaseTime}: meanwhile
+     * other processes may be denied. If a process dies, that much is lost until the key has recovered.
+     * Permits that a bucket has refilled since the debit do not come back. Keys with a capacity below 4, and
+     * keys beyond the 10 000 hottest, are not prepaid.
      *
-     * <p>Building a limiter with a {@link io.github.reactorratelimit.LeakyBucket}, a {@link
-     * io.github.reactorratelimit.SlidingWindowLog}, a {@link io.github.reactorratelimit.ConcurrencyLimit} or a
-     * composite with one of them on this store is refused; where a policy per key is one, the key is not leased.
+     * <p>A limiter with a {@link io.github.reactorratelimit.LeakyBucket}, a {@link
+     * io.github.reactorratelimit.SlidingWindowLog}, a {@link io.github.reactorratelimit.ConcurrencyLimit} or
+     * a composite with one of them is refused on this store. A key whose override is one of them is not
+     * prepaid.
      *
      * @param leaseTime from 1 millisecond to 1 minute
      */
@@ -288,19 +294,16 @@ public final class RedisStore implements RateLimitStore {
     @Override
     public LimiterState open(LimiterSettings settings) {
         if (options.leaseTime() != null) {
-            Leasable.require(settings.policy());
+            PrepaidPermits.require(settings.policy());
         }
-        link.opened(options.prefix());
-        ScriptCaller caller = new ScriptCaller(link, settings.scheduler(), options.deadline());
+        connections.opened(options.prefix());
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
-        if (settings.policy().needsRelease()) {
-            ConcurrencyCalls calls = new ConcurrencyCalls(settings, caller, keys, options);
-            return ConcurrencyState.open(settings, options, calls, link.signals(keys));
-        }
-        RedisCalls calls = new RedisCalls(settings, caller, keys, options);
-        LocalSpending spending = new LocalSpending(settings, calls, LocalSpending.MAX_KEYS);
-        Unavailability unavailability = new Unavailability(settings, options.failureMode(), calls.breaker(), spending);
-        return new RedisState(settings, calls, unavailability, link.signals(keys), options);
+        FailureLog log = new FailureLog(settings, options, connections.isCluster());
+        LimiterCommands commands = new LimiterCommands(connections.queues(), keys, settings, options, log);
+        SignalChannel signals = new SignalChannel(connections, keys, settings);
+        return settings.policy().needsRelease()
+                ? new ConcurrencyState(settings, options, commands, signals)
+                : new RedisLimiterState(settings, options, commands, signals);
     }
 
     @Override

@@ -7,7 +7,10 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What a server says when a user may not do something, and which permission that is. Inside scripts it does not say NOPERM. */
+/**
+ * What a server says when a user may not do something, and which permission that is. Inside scripts it does
+ * not say NOPERM.
+ */
 final class Refusal {
 
     private static final Pattern ANY =
@@ -15,15 +18,9 @@ final class Refusal {
     private static final Pattern KEYS = Pattern.compile("access (a key|.*keys)", Pattern.CASE_INSENSITIVE);
     private static final Pattern COMMAND = Pattern.compile("run the '([^' ]+)' command");
     private static final Pattern LOGIN = Pattern.compile("^(NOAUTH|WRONGPASS)\\b");
-    private static final Pattern ARGUMENTS = Pattern.compile(",? with args beginning with:.*", Pattern.DOTALL);
     private static final Set<String> OF_SIGNALS = Set.of("publish", "subscribe", "unsubscribe");
 
     private Refusal() {}
-
-    /** What the server said without the arguments of the command: they hold keys. */
-    static String withoutArguments(String said) {
-        return ARGUMENTS.matcher(said).replaceFirst("");
-    }
 
     /** What is wrong, and what to set, of an error that a limiter met. */
     static String advice(String prefix, String said) {

@@ -16,27 +16,30 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * A queue in front of a store that debits permits for a time ahead. Each waiter reserves a slot on arrival; the slots belong to
- * the queue. At the time of a slot the first waiter that needs as many permits leaves. So when a waiter cancels, those behind
- * move up, and the last slot is freed. Waiters that need the same number never overtake each other; no waiter is delayed by one
- * that came later.
+ * A queue in front of a store that debits permits for a time ahead. Each waiter reserves a slot on arrival;
+ * the slots belong to the queue. At the time of a slot the first waiter that needs as many permits leaves. So
+ * when a waiter cancels, those behind move up, and the last slot is freed. Waiters that need the same number
+ * never overtake each other; no waiter is delayed by one that came later.
  *
- * <p>For each waiter there is a slot, a reservation in flight, or a time at which to reserve again: after a fallback
- * answered because the store did not, or after the slot became void.
+ * <p>For each waiter there is a slot, a reservation in flight, or a time at which to reserve again: after a
+ * fallback answered because the store did not, or after the slot became void.
  */
 final class ReservationQueue extends KeyQueue<ReservingKey> {
 
-    /** How long to wait where a stand-in's denial could not say. */
+    /** How long to wait where a denial of the fallback could not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
 
-    /** A stand-in knows nothing of when the state answers again. */
+    /** The fallback does not know when the store answers again. */
     private static final long MAX_RETRY_NANOS = Duration.ofMillis(500).toNanos();
 
-    /** How late a slot may come to lie because its time had to be carried over from another clock. */
+    /** How late a slot may come to lie because its time had to be converted from another clock. */
     private static final long GRACE_NANOS = Duration.ofMillis(5).toNanos();
 
-    /** Slots are looked at twice in the time for which they are used without a look; those of all keys at the same moments. */
-    private static final long RECHECK_NANOS = Duration.ofMillis(125).toNanos();
+    /**
+     * Slots are read again twice in the time for which they are used without that; those of all keys at the
+     * same moments.
+     */
+    private static final long REFRESH_NANOS = Duration.ofMillis(125).toNanos();
 
     /** A slot that is not earlier by as much is not worth a round trip. */
     static final long WORTH_A_SWAP_NANOS = Duration.ofMillis(1).toNanos();
@@ -48,23 +51,21 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     private volatile boolean refreshed;
     private volatile boolean refreshFailed;
     private volatile boolean swapWanted;
-    private volatile boolean recheckWanted;
-    private volatile boolean recheckFailed;
 
-    /** The owner's, as are the fields below. */
+    /** The drain loop's, as are the fields below. */
     private final Map<Long, SameCostQueue> byCost = new HashMap<>();
 
-    /** When to reserve for waiters that have neither a slot nor a reservation in flight; {@link Algorithm#UNKNOWN} for at once. */
+    /**
+     * When to reserve for waiters that have neither a slot nor a reservation in flight; {@link
+     * Algorithm#UNKNOWN} for at once.
+     */
     private long reserveAgainAt = Algorithm.UNKNOWN;
 
     private int inFlight;
     private boolean refreshing;
 
-    /** When to try again to find out what became of the slots. */
+    /** When to read the slots again; {@link Algorithm#UNKNOWN} if there is none. */
     private long refreshAt = Algorithm.UNKNOWN;
-
-    /** When to look whether the slots are still there. */
-    private long recheckAt = Algorithm.UNKNOWN;
 
     /** The answer to a reservation; without a waiter if the queue made it to swap a slot. */
     private record Reply(ReservingKey from, @Nullable Waiter<ReservingKey> waiter, long permits, Object answer) {}
@@ -80,20 +81,14 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         signal();
     }
 
-    /** The state that the slots are in may have been lost. */
-    void recheck() {
-        recheckWanted = true;
-        signal();
-    }
-
     /** The key has another policy: all waiters reserve again. */
-    void replan(ReservingKey other) {
+    void reschedule(ReservingKey other) {
         otherKey = other;
         signal();
     }
 
-    /** Somebody elsewhere gave a slot back: perhaps it is earlier than ours. */
-    void exchange() {
+    /** A slot was freed elsewhere: perhaps it is earlier than ours. */
+    void swap() {
         swapWanted = true;
         signal();
     }
@@ -156,11 +151,11 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         if (refreshed) {
             refreshed = false;
             reconsider(now);
-            // What happened while it was under way it may not have seen.
+            // What happened while it was in flight it may not have seen.
             startRefresh();
         }
-        long next = refreshAgain(now);
         expire(now);
+        long next = Algorithm.UNKNOWN;
         for (SameCostQueue sameCost : byCost.values()) {
             next = Math.min(next, serve(sameCost, now));
         }
@@ -169,7 +164,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
             swapLast(now);
         }
         next = Math.min(next, reserveAgain(now));
-        next = Math.min(next, startRecheck(now));
+        next = Math.min(next, refreshAgain(now));
         byCost.values().removeIf(SameCostQueue::isEmpty);
         return next;
     }
@@ -184,16 +179,28 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         }
     }
 
+    /**
+     * Slots are read again while there are any. The answer to a reservation says as much, so while one is in
+     * flight nothing is read.
+     */
     private long refreshAgain(long now) {
         if (refreshFailed) {
             refreshFailed = false;
             refreshAt = now + BLIND_RETRY_NANOS;
-        }
-        if (refreshAt <= now) {
+        } else if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
             refreshAt = Algorithm.UNKNOWN;
-            refresh();
+        } else if (refreshAt <= now && inFlight == 0) {
+            refreshWanted = true;
+            startRefresh();
+            refreshAt = nextRefresh(now);
+        } else if (refreshAt == Algorithm.UNKNOWN) {
+            refreshAt = nextRefresh(now);
         }
-        return refreshAt;
+        return refreshAt > now ? refreshAt : Algorithm.UNKNOWN;
+    }
+
+    private static long nextRefresh(long now) {
+        return (Math.floorDiv(now, REFRESH_NANOS) + 1) * REFRESH_NANOS;
     }
 
     private void startRefresh() {
@@ -205,35 +212,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         }
     }
 
-    /** The answer to a reservation says as much, so while one is in flight nothing is read. */
-    private long startRecheck(long now) {
-        if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
-            recheckAt = Algorithm.UNKNOWN;
-            recheckWanted = false;
-            return recheckAt;
-        }
-        boolean due = (recheckWanted || recheckAt <= now) && inFlight == 0;
-        if (recheckFailed) {
-            recheckFailed = false;
-            recheckAt = now + BLIND_RETRY_NANOS;
-        } else if (due || recheckAt == Algorithm.UNKNOWN) {
-            recheckAt = (Math.floorDiv(now, RECHECK_NANOS) + 1) * RECHECK_NANOS;
-        }
-        if (due) {
-            recheckWanted = false;
-            refreshing = true;
-            inFlight++;
-            key.recheck().subscribe(nothing -> {}, failed -> recheckFailed(), this::refreshEnded);
-        }
-        return recheckAt > now ? recheckAt : Algorithm.UNKNOWN;
-    }
-
-    private void recheckFailed() {
-        recheckFailed = true;
-        refreshEnded();
-    }
-
-    /** Whatever moved the slots is not known yet. */
+    /** It is not known yet what moved the slots. */
     private void refreshFailed() {
         refreshFailed = true;
         refreshEnded();
@@ -265,9 +244,9 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         }
     }
 
-    private void keep(Reply reply, SameCostQueue sameCost, ReservedSlot slot) {
+    private void keep(Reply reply, SameCostQueue sameCost, ReservingKey.Slot slot) {
         if (reply.from == key) {
-            recheckAt = Algorithm.UNKNOWN;
+            refreshAt = Algorithm.UNKNOWN;
             if (sameCost.add(slot)) {
                 denyWhoseTurnComesTooLate(sameCost, key.now());
             }
@@ -281,7 +260,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         decision.debit().filter(Debit::claim).ifPresent(key::refund);
     }
 
-    /** There was no slot. A denial of the state itself is final; one of a stand-in holds for a while. */
+    /** There was no slot. A denial of Redis is final; one of the fallback holds for a while. */
     private void decided(Waiter<ReservingKey> waiter, Decision decision, long now) {
         if (decision.allowed()) {
             if (!answer(waiter, decision)) {
@@ -317,7 +296,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         if (sameCost.dropVoid()) {
             reserveAgainAt = Algorithm.UNKNOWN;
         }
-        for (ReservedSlot first = sameCost.first(); first != null; first = sameCost.first()) {
+        for (ReservingKey.Slot first = sameCost.first(); first != null; first = sameCost.first()) {
             long at = first.at();
             if (isHeldUp(first, now)) {
                 break;
@@ -329,11 +308,11 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
             sameCost.removeFirst();
             grant(sameCost, decision, at);
         }
-        for (ReservedSlot last = sameCost.last(); last != null && sameCost.hasSurplus(); last = sameCost.last()) {
+        for (ReservingKey.Slot last = sameCost.last(); last != null && sameCost.hasSurplus(); last = sameCost.last()) {
             sameCost.removeLast();
             last.free();
         }
-        ReservedSlot first = sameCost.first();
+        ReservingKey.Slot first = sameCost.first();
         if (first == null) {
             return Algorithm.UNKNOWN;
         }
@@ -341,7 +320,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     }
 
     /** Its time has come, but it is not known whether it still holds. */
-    private static boolean isHeldUp(ReservedSlot slot, long now) {
+    private static boolean isHeldUp(ReservingKey.Slot slot, long now) {
         long at = slot.at();
         return at <= now && at > slot.confirmedUntil();
     }
@@ -378,9 +357,9 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /** Tries to swap the last slot for an earlier one that was freed. */
     private void swapLast(long now) {
-        ReservedSlot last = null;
+        ReservingKey.Slot last = null;
         for (SameCostQueue sameCost : byCost.values()) {
-            ReservedSlot candidate = sameCost.last();
+            ReservingKey.Slot candidate = sameCost.last();
             if (candidate != null && (last == null || candidate.order() > last.order())) {
                 last = candidate;
             }

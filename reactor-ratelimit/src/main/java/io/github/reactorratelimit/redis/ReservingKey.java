@@ -9,32 +9,66 @@ import reactor.core.publisher.Mono;
 interface ReservingKey extends QueuedKey {
 
     /**
+     * A time at which permits may be used, reserved for this process. It is not bound to a waiter: which
+     * waiter uses it is decided when its time has come.
+     */
+    interface Slot {
+
+        /** Permits that were reserved. */
+        long permits();
+
+        /** When they may be used, on the clock of the key; a pause may move it. */
+        long at();
+
+        /** Tells slots of one key apart, in the order of their times. */
+        long order();
+
+        /**
+         * Until when it is known to hold, on the clock of the key. If its own time lies behind that, it is
+         * not used before the key was {@linkplain ReservingKey#refresh read again}.
+         */
+        default long confirmedUntil() {
+            return Long.MAX_VALUE;
+        }
+
+        /** Whether it holds no longer: the key was reset, has another policy, or its state was lost. */
+        boolean isVoid();
+
+        /**
+         * The decision for the waiter that uses it; null if its time has not come, or it holds no longer. One
+         * look tells that and when it was debited: a pause that is heard of at this moment moves both or
+         * neither.
+         */
+        @Nullable
+        Decision use(long now);
+
+        /** Gives it back; without effect if its time has passed. */
+        void free();
+    }
+
+    /**
      * The answer to a reservation: a slot, or a decision if there is none.
      *
      * @param slot the time that was reserved
      * @param decision a denial; or a grant by the fallback of a store that does not answer
      */
-    record Answer(@Nullable ReservedSlot slot, @Nullable Decision decision) {
+    record Answer(@Nullable Slot slot, @Nullable Decision decision) {
 
-        /** A time was reserved. */
-        public static Answer of(ReservedSlot slot) {
+        static Answer of(Slot slot) {
             return new Answer(slot, null);
         }
 
-        /** Nothing was reserved. */
-        public static Answer of(Decision decision) {
+        static Answer of(Decision decision) {
             return new Answer(null, decision);
         }
     }
 
-    /** Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. One answer or one error, on any thread. */
+    /**
+     * Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. One answer or one
+     * error, on any thread.
+     */
     Mono<Answer> reserve(long permits, long maxWaitNanos);
 
-    /** Finds out what became of the slots; completes when they tell it. */
+    /** Reads whether the slots still hold and where they lie; completes when they tell it. */
     Mono<Void> refresh();
-
-    /** Looks whether the slots are still there, together with those of other keys; completes when they tell it. */
-    default Mono<Void> recheck() {
-        return Mono.empty();
-    }
 }

@@ -11,7 +11,10 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The waiters of a {@link ReservationQueue} that need the same number of permits, and the slots of that number. Its drain loop's. */
+/**
+ * The waiters of a {@link ReservationQueue} that need the same number of permits, and the slots of that
+ * number. Its drain loop's.
+ */
 final class SameCostQueue {
 
     /** In order of arrival; those that left are skipped. */
@@ -29,7 +32,7 @@ final class SameCostQueue {
     int inFlight;
 
     /** Several slots may be for the same time. */
-    private record Numbered(ReservedSlot slot, long number) {}
+    private record Numbered(ReservingKey.Slot slot, long number) {}
 
     void join(Waiter<ReservingKey> waiter) {
         waiters.add(waiter);
@@ -45,7 +48,7 @@ final class SameCostQueue {
     }
 
     /** True if it is not the last: then those before its waiter move up to it. */
-    boolean add(ReservedSlot slot) {
+    boolean add(ReservingKey.Slot slot) {
         Numbered added = new Numbered(slot, number++);
         slots.add(added);
         return slots.last().number != added.number;
@@ -79,13 +82,11 @@ final class SameCostQueue {
         return !slots.isEmpty();
     }
 
-    @Nullable
-    ReservedSlot first() {
+    ReservingKey.@Nullable Slot first() {
         return slots.isEmpty() ? null : slots.first().slot;
     }
 
-    @Nullable
-    ReservedSlot last() {
+    ReservingKey.@Nullable Slot last() {
         return slots.isEmpty() ? null : slots.last().slot;
     }
 
@@ -113,7 +114,7 @@ final class SameCostQueue {
     }
 
     /** The waiters that will leave at a slot if nothing changes. */
-    void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservedSlot> action) {
+    void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservingKey.Slot> action) {
         Iterator<Numbered> times = List.copyOf(slots).iterator();
         forEachWaiter(waiter -> {
             if (times.hasNext()) {
@@ -124,13 +125,16 @@ final class SameCostQueue {
 
     /** Gives back all slots, the last first: so each is at the tail of what was reserved. */
     void freeAll() {
-        for (ReservedSlot last = last(); last != null; last = last()) {
+        for (ReservingKey.Slot last = last(); last != null; last = last()) {
             removeLast();
             last.free();
         }
     }
 
-    /** Drops the slots that hold no longer; whether there were any. Looks at all of them if the first or the last is one. */
+    /**
+     * Drops the slots that hold no longer; whether there were any. Looks at all of them if the first or the
+     * last is one.
+     */
     boolean dropVoid() {
         return !slots.isEmpty()
                 && (slots.first().slot.isVoid() || slots.last().slot.isVoid())

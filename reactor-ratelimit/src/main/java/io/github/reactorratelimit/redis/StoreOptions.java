@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  * @param prefix of all its keys
  * @param deadline of a call
  * @param failureMode what is answered while Redis is unavailable
- * @param coalescing whether asks for one key share calls
  * @param denialCache whether a denial answers for a while
  * @param leaseTime how long after their debit leased permits may be spent; null without leases
  * @param hashTag what chooses the slot of all keys; empty if each has its own
@@ -20,15 +19,14 @@ record StoreOptions(
         String prefix,
         Duration deadline,
         FailureMode failureMode,
-        boolean coalescing,
         boolean denialCache,
         @Nullable Duration leaseTime,
         String hashTag,
         boolean onConnection,
         long policyEpoch) {
 
-    static final StoreOptions DEFAULT = new StoreOptions(
-            "ratelimit", RedisStore.DEFAULT_DEADLINE, FailureMode.closed(), true, true, null, "", false, 0);
+    static final StoreOptions DEFAULT =
+            new StoreOptions("ratelimit", Duration.ofMillis(50), FailureMode.closed(), true, null, "", false, 0);
 
     Builder toBuilder() {
         return new Builder(this);
@@ -40,7 +38,6 @@ record StoreOptions(
         private String prefix;
         private Duration deadline;
         private FailureMode failureMode;
-        private boolean coalescing;
         private boolean denialCache;
         private @Nullable Duration leaseTime;
         private String hashTag;
@@ -51,7 +48,6 @@ record StoreOptions(
             this.prefix = options.prefix;
             this.deadline = options.deadline;
             this.failureMode = options.failureMode;
-            this.coalescing = options.coalescing;
             this.denialCache = options.denialCache;
             this.leaseTime = options.leaseTime;
             this.hashTag = options.hashTag;
@@ -71,11 +67,6 @@ record StoreOptions(
 
         Builder failureMode(FailureMode value) {
             failureMode = value;
-            return this;
-        }
-
-        Builder coalescing(boolean value) {
-            coalescing = value;
             return this;
         }
 
@@ -106,15 +97,7 @@ record StoreOptions(
 
         StoreOptions build() {
             return new StoreOptions(
-                    prefix,
-                    deadline,
-                    failureMode,
-                    coalescing,
-                    denialCache,
-                    leaseTime,
-                    hashTag,
-                    onConnection,
-                    policyEpoch);
+                    prefix, deadline, failureMode, denialCache, leaseTime, hashTag, onConnection, policyEpoch);
         }
     }
 }

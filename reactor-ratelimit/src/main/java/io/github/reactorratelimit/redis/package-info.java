@@ -1,7 +1,7 @@
 /**
- * The state of the keys in Redis, shared by all who use it: keys, scripts, replies. Looks at the root
- * package and at the algorithms, whose steps the scripts repeat; the integers they count with come from
- * there. Nothing in here is meant for users but the store and its exceptions.
+ * The Redis store: one queue of commands per node, one script for all policies, one call in flight per key.
+ * Uses the root package, the algorithms, whose steps the scripts repeat, and the queues of waiters. Only the
+ * store, its failure modes, its self-test and its exceptions are for users.
  */
 @NullMarked
 package io.github.reactorratelimit.redis;

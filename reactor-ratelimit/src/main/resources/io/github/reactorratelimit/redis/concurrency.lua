@@ -1,22 +1,14 @@
--- concurrency.lua: the leases of a concurrency limit on one key, worked off in order as one atomic step.
+-- concurrency.lua: the leases of a concurrency limit on one key.
 --
--- KEYS  the leases
--- ARGV  now in microseconds ('' = the server's TIME; tests pass a number)
---       max, the permits that may be in flight
---       channel ('' = do not publish), message that says permits of this key came back
---       then for each ask: op, argument
---         t take a lease                       w as t for one who waits: leaves a mark if denied
---         l look: as t for this many permits   b give a lease back
---         r renew a lease                      x reset: no leases
--- A lease is `id permits ticks`: ticks is how long it lasts unless it is renewed. Ids hold no blanks.
--- returns now, then for each ask: done 1|0 (of b and r: the lease was there), remaining; as decimal strings
--- errors: RATELIMITCORRUPT  the key holds what is no state of ours
---       and those of the commands. All is read before the first write: after an error nothing has changed.
+-- parameters: max, the permits that may be in flight
+-- commands: t take a lease   w as t for a waiter: leaves a mark if denied   e end a lease   n renew a lease
+--           l peek: as t for this many permits   x reset: no leases
+-- A lease is an id, its permits and the ticks it lasts unless it is renewed. Ids hold neither blanks nor commas.
 --
 -- stored: a sorted set with
---   lease    its end: it is over from then on
+--   lease    `id permits ticks` and its end: it is over from then on
 --   used     the permits of all leases in it, negative: so no end can be taken for it
---   waiting  until when somebody who waits shall be told by a publish that permits came back
+--   waiting  until when a waiter shall hear that permits came back
 -- Leases that are over are removed by calls that write, at most CLEANED of them. Of those left each counts
 -- as one permit that came back: too few if it had more, never too many.
 -- An end that is further ahead than a lease lasts comes from a clock that went back, and is put right.
@@ -27,18 +19,6 @@ local WAITING_TICKS = 1000000
 local CLEANED = 500
 -- The key outlives its last lease by this, so that it is never gone before.
 local MARGIN_TICKS = 1000000
-
-local function time_now(given)
-  local now = tonumber(given)
-  if not now then
-    local time = command('TIME')
-    now = time[1] * 1000000 + time[2]
-  end
-  if now < 0 or now >= MOST_TIME then
-    fail('ERR', 'time is not between 0 and 2^52: ' .. text(now))
-  end
-  return now
-end
 
 -- Some versions write a round score with an exponent.
 local function score(value)
@@ -69,7 +49,7 @@ end
 
 -- state.ends holds what this call changes: the new end of a member, false for one to remove.
 local function drop_ended(state, mark)
-  local ended = command('ZRANGEBYSCORE', KEYS[1], '(0', text(state.now), 'LIMIT', '0', text(CLEANED))
+  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(state.now), 'LIMIT', '0', text(CLEANED))
   local leases = 0
   for _, member in ipairs(ended) do
     if member ~= WAITING then
@@ -79,7 +59,7 @@ local function drop_ended(state, mark)
     state.ends[member] = false
   end
   if #ended == CLEANED then
-    state.rest = command('ZCOUNT', KEYS[1], '(0', text(state.now)) - #ended
+    state.rest = run('ZCOUNT', state.key, '(0', text(state.now)) - #ended
     if mark and score(mark) <= state.now and state.ends[WAITING] == nil then
       state.rest = state.rest - 1
     end
@@ -88,12 +68,12 @@ local function drop_ended(state, mark)
 end
 
 local function pull_back_ends(state)
-  local top = command('ZREVRANGE', KEYS[1], '0', '0', 'WITHSCORES')
+  local top = run('ZREVRANGE', state.key, '0', '0', 'WITHSCORES')
   state.longest = score(top[2])
   if state.longest <= state.now + lasts(top[1]) then
     return
   end
-  local furthest = command('ZREVRANGE', KEYS[1], '0', text(CLEANED - 1), 'WITHSCORES')
+  local furthest = run('ZREVRANGE', state.key, '0', text(CLEANED - 1), 'WITHSCORES')
   for i = 1, #furthest, 2 do
     local member = furthest[i]
     if member ~= USED then
@@ -105,20 +85,20 @@ local function pull_back_ends(state)
   end
 end
 
-local function load_state(now)
-  local state = { now = now, max = tonumber(ARGV[2]), stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
-  local used = command('ZSCORE', KEYS[1], USED)
+local function load_state(key, max)
+  local state = { key = key, now = now, max = max, stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
+  local used = run('ZSCORE', state.key, USED)
   if not used then
-    if command('EXISTS', KEYS[1]) ~= 0 then
+    if run('EXISTS', state.key) ~= 0 then
       corrupt('leases without their total')
     end
     return state
   end
   state.stored = -score(used)
   state.used = state.stored
-  local mark = command('ZSCORE', KEYS[1], WAITING)
-  state.marked = mark and score(mark) > now and score(mark) <= now + WAITING_TICKS
-  local members = command('ZCARD', KEYS[1]) - 1 - (mark and 1 or 0)
+  local mark = run('ZSCORE', state.key, WAITING)
+  state.marked = mark and score(mark) > now and score(mark) <= now + WAITING_TICKS or false
+  local members = run('ZCARD', state.key) - 1 - (mark and 1 or 0)
   local left = members - drop_ended(state, mark)
   if state.stored < 1 or state.used < left or (left == 0 and state.used > 0) then
     corrupt('a total that is not that of its leases')
@@ -137,7 +117,7 @@ local function holds(state, member, permits)
   if known ~= nil then
     return known ~= false
   end
-  local stored = not state.wiped and state.stored > 0 and command('ZSCORE', KEYS[1], member)
+  local stored = not state.wiped and state.stored > 0 and run('ZSCORE', state.key, member)
   if not stored then
     return false
   end
@@ -199,21 +179,27 @@ local function reset(state)
   return true
 end
 
-local function answer(state, op, argument)
+local function decide(state, op, permits, argument)
   if op == 'l' then
-    return tonumber(argument) <= remaining(state)
+    return permits <= remaining(state)
   end
   state.writes = true
-  if op == 't' or op == 'w' then
-    return take(state, argument, op == 'w')
-  elseif op == 'b' then
-    return give_back(state, argument)
-  elseif op == 'r' then
-    return renew(state, argument)
-  elseif op == 'x' then
+  if op == 'x' then
     return reset(state)
   end
-  fail('ERR', 'unknown op ' .. op)
+  local id, ticks = match(argument, '^([^ ,]+),(%d+)$')
+  if not id then
+    fail('ERR', 'a lease without its id')
+  end
+  local lease = id .. ' ' .. text(permits) .. ' ' .. ticks
+  if op == 't' or op == 'w' then
+    return take(state, lease, op == 'w')
+  elseif op == 'e' then
+    return give_back(state, lease)
+  elseif op == 'n' then
+    return renew(state, lease)
+  end
+  fail('ERR', 'unknown command ' .. op)
 end
 
 -- Removes before it adds: so leases can be given back also where memory is short.
@@ -228,42 +214,37 @@ local function save(state)
     end
   end
   if state.stored > 0 and (state.wiped or state.used == 0) then
-    command('DEL', KEYS[1])
+    write('DEL', state.key)
   elseif state.stored > 0 and #gone > 0 then
-    command('ZREM', KEYS[1], unpack(gone))
+    write('ZREM', state.key, unpack(gone))
   end
   if state.used > 0 and (#gone > 0 or #kept > 0) then
-    command('ZADD', KEYS[1], text(-state.used), USED, unpack(kept))
+    write('ZADD', state.key, text(-state.used), USED, unpack(kept))
   end
   if state.used > 0 and #kept > 0 then
-    command('PEXPIRE', KEYS[1], text(ttl_millis(state.longest - state.now + MARGIN_TICKS)))
+    write('PEXPIRE', state.key, text(ttl_millis(state.longest - state.now + MARGIN_TICKS)))
   end
-  flush()
 end
 
-local function evaluate()
-  local now = time_now(ARGV[1])
-  local state = load_state(now)
-  local reply = { text(now) }
-  for i = 5, #ARGV, 2 do
-    reply[#reply + 1] = answer(state, ARGV[i], ARGV[i + 1]) and '1' or '0'
-    reply[#reply + 1] = text(remaining(state))
-  end
-  if state.writes then
-    local tells = state.marked and ARGV[3] ~= '' and state.used - state.rest < state.stored
-    if tells and state.ends[WAITING] == nil then
-      state.ends[WAITING] = false
-    end
-    save(state)
-    if tells then
-      redis.pcall('PUBLISH', ARGV[3], ARGV[4])
-    end
-  end
-  return reply
+-- The reply to all commands for one key.
+function algorithms.concurrency(parameters)
+  return {
+    evaluate = function(key, commands)
+      local state = load_state(key, parameters[1])
+      local words = {}
+      for i = 1, #commands do
+        local command = commands[i]
+        local done = decide(state, command.op, command.permits, command.argument)
+        words[i] = (done and '1 ' or '0 ') .. text(remaining(state)) .. ' 0 0 0 - 0'
+      end
+      local tells = state.writes and state.marked and state.used - state.rest < state.stored
+      if tells and state.ends[WAITING] == nil then
+        state.ends[WAITING] = false
+      end
+      if state.writes then
+        save(state)
+      end
+      return '0 0 0 0 ' .. (tells and 'w' or '-') .. '|' .. table.concat(words, '|')
+    end,
+  }
 end
-
-local done, result = pcall(evaluate)
-if done then
-  return result
-end
-return redis.error_reply(failure or 'ERR ' .. tostring(result))

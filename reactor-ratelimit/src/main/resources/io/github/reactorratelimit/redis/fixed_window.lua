@@ -12,7 +12,7 @@ local window = {}
 
 local function window_policy(limit, start, finish, length)
   local fresh = { start = -BEYOND, finish = -BEYOND, used = 0, first = 0 }
-  return { steps = window, limit = limit, start = start, finish = finish, length = length, fresh = fresh }
+  return { steps = window, form = '4', limit = limit, start = start, finish = finish, length = length, fresh = fresh }
 end
 
 function algorithms.epoch_window(parameters, now)
@@ -103,12 +103,8 @@ function window.rebase(policy, state, now)
   return { start = policy.start, finish = policy.finish, used = state.used, first = state.used }
 end
 
-function window.load(key, policy)
-  local numbers = load_integers(key, 3, 2)
-  if not numbers then
-    return policy.fresh
-  end
-  local start, finish, used, overdrawn, first = unpack(numbers)
+function window.decode(policy, stored)
+  local start, finish, used, overdrawn, first = unpack(integers(stored, 3, 2))
   if used < 1 or finish <= start or finish - start > MAX_TTL_MILLIS * 1000 then
     corrupt('no window')
   end
@@ -119,12 +115,12 @@ function window.load(key, policy)
   return { start = start, finish = finish, used = used, first = math.min(first or used, used) }
 end
 
-function window.save(key, policy, state, ttl)
+function window.encode(policy, state)
   local stored = text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used)
   if policy.length and state.first < state.used then
     stored = stored .. ' ' .. text(policy.limit) .. ' ' .. text(state.first)
   else
     stored = stored .. overdraft(state.used, policy.limit)
   end
-  save_text(key, stored, ttl)
+  return stored
 end

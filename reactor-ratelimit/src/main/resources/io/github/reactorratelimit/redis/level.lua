@@ -1,5 +1,6 @@
--- level.lua: the steps of all rates that are metered continuously. Twin of DeficitAlgorithm.java and
--- RateArithmetic.java: change both, or neither. gcra.lua and leaky_bucket.lua make algorithms of it.
+-- level.lua: the steps of all rates that are metered continuously: GCRA, the token bucket with continuous refill, which is the
+-- same, and the leaky bucket. Twin of DeficitAlgorithm.java, RateArithmetic.java, BucketArithmetic.java and QueueArithmetic.java: change
+-- both, or neither.
 --
 -- parameters: parts per tick, parts per permit, capacity, missing parts, since
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
@@ -10,15 +11,17 @@
 --         far ahead could not be told from one of a clock that went back.
 
 local level = {}
+local reservation = {}
 
 -- A policy whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass; the
 -- slack is what may still be owed when a permit passes that is not counted in the capacity.
-local function level_policy(parameters, slack_parts, excess_parts, remaining)
+local function level_policy(form, parameters, slack_parts, excess_parts, remaining)
   local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
   local capacity_parts = capacity * parts_per_permit
   local most = capacity_parts + slack_parts
   return {
     steps = level,
+    form = form,
     parts_per_tick = parts_per_tick,
     parts_per_permit = parts_per_permit,
     capacity = capacity,
@@ -144,18 +147,14 @@ function level.rebase(policy, state, now)
   return state
 end
 
-function level.load(key, policy)
-  local stored = command('GET', key)
-  if not stored then
-    return policy.fresh
-  end
-  local at, parts, slots = string.match(stored, '^(%S+) ?(%S*)(.*)$')
+function level.decode(policy, stored)
+  local at, parts, slots = match(stored, '^(%S+) ?(%S*)(.*)$')
   at = integer(at) or corrupt('something else than integers')
   parts = parts == '' and 0 or integer(parts)
   if not parts or parts < 0 then
     corrupt('something else than parts')
   end
-  local per_tick, per_permit, capacity = string.match(slots, '^ over (%d+) (%d+) (%d+)$')
+  local per_tick, per_permit, capacity = match(slots, '^ over (%d+) (%d+) (%d+)$')
   if
     tonumber(per_tick) == policy.parts_per_tick
     and tonumber(per_permit) == policy.parts_per_permit
@@ -165,25 +164,55 @@ function level.load(key, policy)
   end
   -- Of a policy with a finer tick, before it was changed.
   local state = { at = at, parts = math.min(parts, policy.most) }
-  if slots ~= '' and not per_tick and reservation.load then
-    state.reserved = reservation.load(slots)
+  if slots ~= '' and not per_tick then
+    state.reserved = reservation.decode(slots)
   end
   return state
 end
 
-function level.save(key, policy, state, ttl, now)
+function level.encode(policy, state, ttl, now)
   if state.parts > policy.most and not state.reserved then
     local terms = { state.at, state.parts, policy.parts_per_tick, policy.parts_per_permit, policy.capacity }
-    save_text(key, string.format('%.0f %.0f over %.0f %.0f %.0f', unpack(terms)), ttl)
-    return
+    return format('%.0f %.0f over %.0f %.0f %.0f', unpack(terms))
   end
   local ticks = floor_div(state.parts, policy.parts_per_tick)
   local parts = state.parts - ticks * policy.parts_per_tick
   local stored = text(state.at + ticks)
   if state.reserved then
-    stored = stored .. ' ' .. text(parts) .. reservation.save(state.reserved, ttl, now)
+    return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl, now)
   elseif parts > 0 then
-    stored = stored .. ' ' .. text(parts)
+    return stored .. ' ' .. text(parts)
   end
-  save_text(key, stored, ttl)
+  return stored
+end
+
+-- Permits of a bucket pass while what is owed stays within the capacity.
+local function bucket_excess_parts(policy, deficit_parts, permits)
+  return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
+end
+
+local function bucket_remaining(policy, deficit_parts)
+  return floor_div(math.max(0, policy.capacity_parts - deficit_parts), policy.parts_per_permit)
+end
+
+function algorithms.gcra(parameters)
+  return level_policy('1', parameters, 0, bucket_excess_parts, bucket_remaining)
+end
+
+-- A request leaves a queue in the tick in which all that left before it has drained, however many permits it needs.
+local function queue_excess_parts(policy, deficit_parts)
+  return deficit_parts - (policy.parts_per_tick - 1)
+end
+
+local function queue_remaining(policy, deficit_parts)
+  if deficit_parts < policy.parts_per_tick then
+    return policy.capacity
+  end
+  return 0
+end
+
+function algorithms.leaky_bucket(parameters)
+  local policy = level_policy('2', parameters, parameters[1] - 1, queue_excess_parts, queue_remaining)
+  policy.queues = true
+  return policy
 end

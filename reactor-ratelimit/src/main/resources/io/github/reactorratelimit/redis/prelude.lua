@@ -1,31 +1,16 @@
--- prelude.lua: integers, stored values and errors, in front of all that RedisScript.java assembles.
+-- prelude.lua: integers, errors and writes for all that is not plain.
 --
--- Every number is an integer. Doubles hold those below 2^53 exactly, and RedisScript's callers refuse
--- policies that need more; times lie below 2^52, so that the difference of two is exact too.
--- Numbers leave by text(), which neither rounds nor takes to exponents as tostring does, and enter by
--- integer(), which takes nothing but digits. The operator % is not exact for large numbers: math.fmod is.
---
--- An algorithm is a function in `algorithms`: (parameters, now) -> policy, a table with what its steps need
--- to know, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
---   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
---   load(key, policy) -> the stored state, policy.fresh if there is none
---   save(key, policy, state, ttl) -> writes a state that is not fresh
--- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
---
--- Redis builds all of this anew for every call: a function more is a fraction of a microsecond more.
-
-local algorithms = {}
-
--- What a script knows of slots ahead: nothing, unless reservation.lua is part of it.
-local reservation = {}
+-- Every number is an integer. Doubles hold those below 2^53 exactly, and ScriptPart.java refuses policies that need more; times
+-- lie below 2^52, so that the difference of two is exact too. Numbers leave by text(), which neither rounds nor uses
+-- exponents as tostring does, and enter by integer(), which takes nothing but digits. The operator % is not exact
+-- for large numbers: math.fmod is.
 
 local BEYOND = 2 ^ 53
 local MOST_TIME = 2 ^ 52
 -- Twice the longest window a policy may have, 366 days: the longest that a state matters.
 local MAX_TTL_MILLIS = 2 * 366 * 86400 * 1000
 
--- The error that the script answers, code first. Kept here, because what pcall makes of an error differs
--- from version to version.
+-- The error of the key at hand, code first. Kept here, because what pcall makes of an error differs from version to version.
 local failure
 
 local function fail(code, message)
@@ -39,13 +24,13 @@ end
 
 -- Adding 0 turns a negative zero into a plain one.
 local function text(number)
-  return string.format('%.0f', number + 0)
+  return format('%.0f', number + 0)
 end
 
 -- nil if it is not the decimal form of an exact integer
-local function integer(value)
-  if type(value) == 'string' and string.find(value, '^-?%d+$') then
-    local number = tonumber(value)
+local function integer(stored)
+  if type(stored) == 'string' and string.find(stored, '^-?%d+$') then
+    local number = tonumber(stored)
     if number > -BEYOND and number < BEYOND then
       return number
     end
@@ -55,7 +40,7 @@ end
 
 -- Division of integers that are not negative, rounded down and up.
 local function floor_div(dividend, divisor)
-  return (dividend - math.fmod(dividend, divisor)) / divisor
+  return (dividend - fmod(dividend, divisor)) / divisor
 end
 
 local function ceil_div(dividend, divisor)
@@ -67,7 +52,7 @@ end
 
 -- The remainder that is not negative, also for times before the epoch.
 local function floor_mod(dividend, divisor)
-  local rest = math.fmod(dividend, divisor)
+  local rest = fmod(dividend, divisor)
   if rest < 0 then
     return rest + divisor
   end
@@ -79,31 +64,34 @@ local function ticks_until(to, from)
   return math.max(0, to - from)
 end
 
--- The error becomes the answer of the script, under its own code in every version of Redis. Redis 7.0 and earlier do not name the
+-- The error becomes that of the key, under its own code in every version of Redis. Redis 7.0 and earlier do not name the
 -- command that a user may not run.
 local function run(name, ...)
-  local reply = redis.pcall(name, ...)
-  if type(reply) == 'table' and reply.err then
-    if string.find(reply.err, 'WRONGTYPE', 1, true) then
+  local answer = pcall(name, ...)
+  if type(answer) == 'table' and answer.err then
+    if string.find(answer.err, 'WRONGTYPE', 1, true) then
       corrupt('another type')
     end
-    failure = reply.err
+    failure = answer.err
     if string.find(failure, "can't run this command", 1, true) then
       failure = failure .. ": run the '" .. string.lower(name) .. "' command"
     end
     error(failure)
   end
-  return reply
+  return answer
 end
 
--- Writes that did not run yet, and their keys.
+-- Writes that did not run yet: they run when all is computed.
 local pending = {}
-local touched = {}
+
+local function write(...)
+  pending[#pending + 1] = { ... }
+end
 
 -- Runs the writes: all, or none if the user may not run one of them. Redis 6 cannot tell beforehand.
 local function flush()
   local writes = pending
-  pending, touched = {}, {}
+  pending = {}
   if redis.acl_check_cmd and #writes > 1 then
     local checked = {}
     for i = 1, #writes do
@@ -119,32 +107,6 @@ local function flush()
   end
 end
 
--- A command. One that writes runs with the others when the script has computed everything and calls flush(), or before its key is read.
-local function command(name, key, ...)
-  if
-    name == 'SET'
-    or name == 'PEXPIRE'
-    or name == 'DEL'
-    or name == 'RPUSH'
-    or name == 'LTRIM'
-    or name == 'ZADD'
-    or name == 'ZREM'
-    or name == 'HSETNX'
-    or name == 'HDEL'
-  then
-    pending[#pending + 1] = { name, key, ... }
-    touched[key] = true
-    return nil
-  end
-  if not key then
-    return run(name)
-  end
-  if touched[key] then
-    flush()
-  end
-  return run(name, key, ...)
-end
-
 -- Permits that can be charged: what is there, below 0 if more are spent, and what may be owed and counted exactly.
 local function with_debt(room, most_debt, exact_debt)
   return math.max(0, room + math.min(most_debt, math.max(0, exact_debt)))
@@ -158,18 +120,13 @@ local function counted(count, limit, overdrawn)
   return math.min(count, limit)
 end
 
--- The integers of a stored string that consists of `count` of them, nil if there is none; of up to `more` others, which are positive:
--- of one where that is the limit that was overdrawn.
-local function load_integers(key, count, more)
-  local stored = command('GET', key)
-  if not stored then
-    return nil
-  end
+-- The integers of a state that consists of `count` of them and of up to `more` others, which are positive.
+local function integers(state, count, more)
   local numbers = {}
-  for word in string.gmatch(stored, '[^ ]+') do
+  for word in string.gmatch(state, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
   end
-  if #numbers < count or #numbers > count + (more or 0) then
+  if #numbers < count or #numbers > count + more then
     corrupt('another number of integers')
   end
   for i = count + 1, #numbers do
@@ -185,12 +142,23 @@ local function overdraft(count, limit)
   return count > limit and ' ' .. text(limit) or ''
 end
 
-local function save_text(key, value, ttl)
-  command('SET', key, value, 'PX', text(ttl))
-end
-
 -- Until the state no longer matters, rounded up. One more, because Redis takes 0 for a mistake and deletes at
 -- once what ends with a millisecond that passes meanwhile.
 local function ttl_millis(ticks)
   return math.min(ceil_div(ticks, 1000) + 1, MAX_TTL_MILLIS)
 end
+
+-- What holds for the key at hand beside its states: end of the pause, policy version, ticks by which reserved slots were moved,
+-- time before which debits cannot be refunded because they were carried over; the keys that hold more of it.
+local NOT_PAUSED = -BEYOND
+local header
+
+-- An algorithm is a function in `algorithms`: (parameters, now) -> policy, a table with what its steps need to know, `form`, the digit
+-- that tells its states from others, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
+--   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
+--   decode(policy, text) -> state
+--   encode(policy, state, ttl, now) -> the text of a state that is not fresh
+-- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
+local algorithms = {}
+-- By file, what defines its algorithms: only those that a call needs are run.
+local loaders = {}

@@ -21,7 +21,7 @@
 -- A slot that its holder does not need any more:
 --   at the tail   what is owed becomes what it was before the slot. It is at the tail if no more is owed at its
 --                 time, refunds left aside, than the slot itself left behind.
---   in the middle those behind it stay where they are. It is kept in a sorted set by its base (notes.lua), and the
+--   in the middle those behind it stay where they are. It is kept in a sorted set by its base (header.shift), and the
 --                 next who reserves takes it first. One that passes by unused is lost.
 --   in the past   of a bucket it is a debit of that time, and given back as one; of a queue it is lost.
 --   by a refund   a slot that refunds paid for gives that back to them. It is earlier than one at the tail would be, and no slot
@@ -59,7 +59,7 @@ local function member(base, permits)
 end
 
 local function parse_slot(name)
-  local base, permits = string.match(name, '^(%S+) (%S+)$')
+  local base, permits = match(name, '^(%S+) (%S+)$')
   base = integer(base) or corrupt('a slot that is none')
   permits = integer(permits) or corrupt('a slot that is none')
   return base, permits
@@ -90,9 +90,9 @@ local function load_free(reserved, now)
   if reserved.freed == 0 or reserved.renewed then
     return
   end
-  local from = text(now - notes.shift)
-  free.passed = command('ZRANGEBYSCORE', reservation.key, '-inf', '(' .. from, 'LIMIT', '0', text(WINDOW))
-  local names = command('ZRANGEBYSCORE', reservation.key, from, '+inf', 'LIMIT', '0', text(2 * WINDOW))
+  local from = text(now - header.shift)
+  free.passed = run('ZRANGEBYSCORE', header.free_key, '-inf', '(' .. from, 'LIMIT', '0', text(WINDOW))
+  local names = run('ZRANGEBYSCORE', header.free_key, from, '+inf', 'LIMIT', '0', text(2 * WINDOW))
   if #names < 2 * WINDOW then
     free.first, reserved.freed = read_window(free, names, 1, #names, 1)
     free.last = free.first
@@ -104,7 +104,7 @@ local function load_free(reserved, now)
   end
   free.first = read_window(free, names, 1, WINDOW, 1)
   free.split = free.first[WINDOW].base
-  names = command('ZREVRANGE', reservation.key, '0', text(WINDOW - 1))
+  names = run('ZREVRANGE', header.free_key, '0', text(WINDOW - 1))
   free.last = read_window(free, names, #names, 1, -1)
   free.last_from = free.last[1].base
 end
@@ -129,7 +129,7 @@ local function add_between(reserved, added)
   local free = reserved.free
   local base = added.base
   if not free.changed[base] then
-    local names = command('ZRANGEBYSCORE', reservation.key, text(base), text(base))
+    local names = run('ZRANGEBYSCORE', header.free_key, text(base), text(base))
     read_window(free, names, 1, #names, 1)
   end
   local permits = free.changed[base] or free.stored[base] or 0
@@ -170,7 +170,7 @@ local function take_free(policy, reserved, latest, permits)
   end
   for i = 1, #free.first do
     local slot = free.first[i]
-    local at = slot.base + notes.shift
+    local at = slot.base + header.shift
     if at > latest then
       return nil
     end
@@ -242,7 +242,7 @@ end
 
 -- The base of the last slot that an instance has reserved, 0 if it has none ahead.
 function reservation.tail(reserved, instance)
-  local base = reserved and string.match(' ' .. reserved.tails, ' ' .. instance .. ':(%-?%d+)')
+  local base = reserved and match(' ' .. reserved.tails, ' ' .. instance .. ':(%-?%d+)')
   return base and tonumber(base) or 0
 end
 
@@ -255,7 +255,7 @@ local function hold(state, instance, slot)
       reserved.tail_by[holder] = tonumber(base)
     end
   end
-  local base = slot - notes.shift
+  local base = slot - header.shift
   reserved.tail_by[instance] = math.max(reserved.tail_by[instance] or base, base)
   return state
 end
@@ -315,10 +315,10 @@ local function collapse(policy, state)
   local reserved = state.reserved
   local last = reserved.free.last
   local slot = last[#last]
-  while slot and is_tail(policy, state, slot.base + notes.shift, slot.permits) do
+  while slot and is_tail(policy, state, slot.base + header.shift, slot.permits) do
     table.remove(last)
     change_free(reserved, slot.base, 0, -slot.permits)
-    state = without_tail(policy, state, slot.base + notes.shift, slot.permits)
+    state = without_tail(policy, state, slot.base + header.shift, slot.permits)
     slot = last[#last]
   end
   reserved.more = not slot and reserved.free.split and 1 or 0
@@ -330,11 +330,11 @@ local function unless_none_is_left(policy, state, now)
   local reserved = state.reserved
   local most = policy.queues and policy.parts_per_permit or policy.capacity_parts
   local is_lent = reserved.lent > 0 and reserved.lent_until > now
-  if is_lent or notes.pause > now or deficit_parts(policy, state, now) + reserved.lowered > most then
+  if is_lent or header.pause > now or deficit_parts(policy, state, now) + reserved.lowered > most then
     return state
   end
   if not reserved.renewed then
-    command('DEL', reservation.key)
+    write('DEL', header.free_key)
   end
   return { at = state.at, parts = state.parts }
 end
@@ -361,7 +361,7 @@ local function free_lent(policy, state, now, permits)
 end
 
 function level.free(policy, state, now, permits, base, by_refund)
-  local at = base + notes.shift
+  local at = base + header.shift
   if at <= now and not policy.queues then
     return level.refund(policy, state, now, at, permits)
   elseif not state.reserved or at <= now then
@@ -436,7 +436,7 @@ function reservation.rebase(policy, state, now)
     if reserved.before then
       reserved.before = { at = math.max(1, reserved.before.at - back), parts = reserved.before.parts }
     end
-    notes.shift = notes.shift - back
+    header.shift = header.shift - back
   end
   if math.max(state.reserved.last, state.reserved.lent_until) > now then
     return state
@@ -448,8 +448,8 @@ function reservation.rebase(policy, state, now)
   return { at = state.at, parts = state.parts }
 end
 
-function reservation.load(stored)
-  local words, tails = string.match(stored, '^([^|]*)|?(.*)$')
+function reservation.decode(stored)
+  local words, tails = match(stored, '^([^|]*)|?(.*)$')
   local numbers = {}
   for word in string.gmatch(words, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
@@ -484,12 +484,12 @@ local function save_free(reserved)
     end
   end
   if reserved.renewed then
-    command('DEL', reservation.key)
+    write('DEL', header.free_key)
   elseif #gone > 0 then
-    command('ZREM', reservation.key, unpack(gone))
+    write('ZREM', header.free_key, unpack(gone))
   end
   if #added > 0 then
-    command('ZADD', reservation.key, unpack(added))
+    write('ZADD', header.free_key, unpack(added))
   end
 end
 
@@ -500,19 +500,19 @@ local function tails_of(reserved, now)
   end
   local tails = {}
   for instance, base in pairs(reserved.tail_by) do
-    if base + notes.shift > now then
+    if base + header.shift > now then
       tails[#tails + 1] = instance .. ':' .. text(base)
     end
   end
   return table.concat(tails, ' ')
 end
 
-function reservation.save(reserved, ttl, now)
+function reservation.encode(reserved, ttl, now)
   if reserved.free then
     save_free(reserved)
   end
-  if reserved.freed > 0 then
-    command('PEXPIRE', reservation.key, text(ttl))
+  if reserved.freed > 0 and header.free_key then
+    write('PEXPIRE', header.free_key, text(ttl))
   end
   local numbers = { reserved.last, reserved.floor, now, reserved.lowered, reserved.freed, reserved.more, reserved.generation }
   numbers[8], numbers[9] = reserved.lent, reserved.lent_until
@@ -525,3 +525,6 @@ function reservation.save(reserved, ttl, now)
   local tails = tails_of(reserved, now)
   return ' ' .. table.concat(numbers, ' ') .. (tails == '' and '' or ' |' .. tails)
 end
+
+level.settle = reservation.settle
+level.tail = reservation.tail

@@ -32,8 +32,4 @@ try('ZRANGEBYSCORE', KEYS[3], '1', '2')
 try('ZREVRANGE', KEYS[3], '0', '0')
 try('ZREM', KEYS[3], 'a')
 try('DEL', KEYS[1], KEYS[2], KEYS[3])
-try('HSETNX', KEYS[1], '1', '1')
-try('PEXPIRE', KEYS[1], '1000')
-try('HGETALL', KEYS[1])
-try('HDEL', KEYS[1], '1')
 return failed

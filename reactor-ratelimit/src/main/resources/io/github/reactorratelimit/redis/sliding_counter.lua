@@ -11,6 +11,7 @@ function algorithms.sliding_counter(parameters, now)
   local limit, window, grain, grains = unpack(parameters)
   return {
     steps = counter,
+    form = '5',
     limit = limit,
     window = window,
     grain = grain,
@@ -103,12 +104,8 @@ function counter.rebase(policy, state, _)
   return state
 end
 
-function counter.load(key, policy)
-  local numbers = load_integers(key, 3, 1)
-  if not numbers then
-    return policy.fresh
-  end
-  local start, previous, current, overdrawn = unpack(numbers)
+function counter.decode(policy, stored)
+  local start, previous, current, overdrawn = unpack(integers(stored, 3, 1))
   if previous < 0 or current < 0 or math.max(previous, current) <= (overdrawn or -1) then
     corrupt('no counts')
   end
@@ -119,7 +116,7 @@ function counter.load(key, policy)
   }
 end
 
-function counter.save(key, policy, state, ttl)
+function counter.encode(policy, state)
   local stored = text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current)
-  save_text(key, stored .. overdraft(math.max(state.previous, state.current), policy.limit), ttl)
+  return stored .. overdraft(math.max(state.previous, state.current), policy.limit)
 end

@@ -30,7 +30,7 @@ local function wrapped(total)
 end
 
 function algorithms.sliding_log(parameters)
-  return { steps = log, limit = parameters[1], window = parameters[2], fresh = { size = 0 } }
+  return { steps = log, form = '6', limit = parameters[1], window = parameters[2], fresh = { size = 0 } }
 end
 
 local function single(time, permits)
@@ -39,7 +39,7 @@ end
 
 -- What is stored is read when it is needed, and once.
 local function read_elements(source, first, last)
-  local values = command('LRANGE', source.key, text(first), text(last))
+  local values = run('LRANGE', source.key, text(first), text(last))
   for i, value in ipairs(values) do
     source[first + i - 1] = integer(value) or corrupt('something else than integers')
   end
@@ -254,8 +254,9 @@ function log.rebase(policy, state, now)
   return single(now, permits_from(state, first_live(policy, state, youngest)))
 end
 
+-- The list is read whatever the value says.
 function log.load(key, policy)
-  local length = command('LLEN', key)
+  local length = run('LLEN', key)
   if length == 0 then
     return policy.fresh
   end
@@ -270,13 +271,12 @@ end
 
 function log.save(key, _, state, ttl)
   local values = {}
-  -- Read before the first write: a read of the key would run the writes that are pending.
   local before = noted_total(state, state.kept)
   if state.kept == 0 then
-    command('DEL', key)
+    write('DEL', key)
     values[1] = text(state.base)
   elseif state.dropped > 0 or 2 * (state.dropped + state.kept) < state.source.length - 1 then
-    command('LTRIM', key, text(2 * state.dropped), text(2 * (state.dropped + state.kept)))
+    write('LTRIM', key, text(2 * state.dropped), text(2 * (state.dropped + state.kept)))
   end
   correct(state)
   for _, entry in ipairs(state.tail) do
@@ -287,7 +287,7 @@ function log.save(key, _, state, ttl)
     end
   end
   for i = 1, #values, VALUES_PER_PUSH do
-    command('RPUSH', key, unpack(values, i, math.min(i + VALUES_PER_PUSH - 1, #values)))
+    write('RPUSH', key, unpack(values, i, math.min(i + VALUES_PER_PUSH - 1, #values)))
   end
-  command('PEXPIRE', key, text(ttl))
+  write('PEXPIRE', key, text(ttl))
 end

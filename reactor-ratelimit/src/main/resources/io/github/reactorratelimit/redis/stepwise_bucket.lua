@@ -12,6 +12,7 @@ local stepwise = {}
 function algorithms.stepwise_bucket(parameters)
   return {
     steps = stepwise,
+    form = '3',
     capacity = parameters[1],
     refill = parameters[2],
     period = parameters[3],
@@ -105,12 +106,8 @@ function stepwise.rebase(policy, state, now)
   return state
 end
 
-function stepwise.load(key, policy)
-  local numbers = load_integers(key, 2, 3)
-  if not numbers then
-    return policy.fresh
-  end
-  local since, used, overdrawn, first, age = unpack(numbers)
+function stepwise.decode(policy, stored)
+  local since, used, overdrawn, first, age = unpack(integers(stored, 2, 3))
   if used < 1 or not first and used <= (overdrawn or 0) or first and first > used then
     corrupt('a used amount below 1')
   end
@@ -118,7 +115,7 @@ function stepwise.load(key, policy)
   return { from = since - (age or 0), since = since, used = used, first = math.min(first or used, used) }
 end
 
-function stepwise.save(key, policy, state, ttl)
+function stepwise.encode(policy, state)
   local stored = text(state.since) .. ' ' .. text(state.used)
   if state.first < state.used or state.from < state.since then
     stored = stored .. ' ' .. text(policy.capacity) .. ' ' .. text(state.first)
@@ -128,5 +125,5 @@ function stepwise.save(key, policy, state, ttl)
   if state.from < state.since then
     stored = stored .. ' ' .. text(state.since - state.from)
   end
-  save_text(key, stored, ttl)
+  return stored
 end

@@ -31,6 +31,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -40,7 +41,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.test.scheduler.VirtualTimeScheduler;
 
 /** Takes of threads that want to be answered where they ask, as event loops do. */
 @ExtendWith(RedisExtension.class)
@@ -139,14 +139,13 @@ class CallerThreadTest {
 
     private static UnaryOperator<RedisStore> kind(String kind) {
         return switch (kind) {
-            case "one call each" -> RedisStore::withoutCoalescing;
             case "on the connection" -> RedisStore::answeringOnConnection;
             default -> store -> store;
         };
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"as it is", "one call each", "on the connection"})
+    @ValueSource(strings = {"as it is", "on the connection"})
     void answersComeOnTheThreadThatWantsThem(String kind) {
         RateLimiter limiter = limiter(kind(kind));
         Loop one = loop();
@@ -159,53 +158,8 @@ class CallerThreadTest {
         assertThat(there).allSatisfy(answer -> assertThat(get(answer)).isTrue());
     }
 
-    @Test
-    void whatIsAskedInOneTurnTravelsInOneCall() {
-        ScriptCount count = new ScriptCount();
-        client.addListener(count);
-        StatefulRedisConnection<String, String> counted = client.connect();
-        VirtualTimeScheduler stopped = VirtualTimeScheduler.create();
-        RateLimiter limiter = RateLimiter.builder(new TokenBucket(CAPACITY, CAPACITY, ofDays(300)))
-                .name("caller-" + UUID.randomUUID())
-                .store(RedisStore.of(counted).withoutSelfTest())
-                .scheduler(stopped)
-                .build();
-        HandThread thread = new HandThread();
-        askTwice(limiter, thread, stopped);
-        count.scripts.set(0);
-
-        List<CompletableFuture<Decision>> answers = IntStream.range(0, 50)
-                .mapToObj(i -> limiter.tryAcquire("k" + i)
-                        .contextWrite(RateLimitContext.answersOn(thread))
-                        .toFuture())
-                .toList();
-        assertThat(count.scripts).hasValue(0);
-        Await.until("all answers", () -> {
-            thread.endTurn();
-            return answers.stream().allMatch(CompletableFuture::isDone);
-        });
-
-        assertThat(count.scripts).hasValue(1);
-        assertThat(answers)
-                .allSatisfy(answer -> assertThat(get(answer).remaining()).isEqualTo(CAPACITY - 1));
-    }
-
-    /** The server learns the script, and the limiter which policy rules. */
-    private static void askTwice(RateLimiter limiter, HandThread thread, VirtualTimeScheduler stopped) {
-        for (int i = 0; i < 2; i++) {
-            CompletableFuture<Decision> answer = limiter.tryAcquire("warm-up")
-                    .contextWrite(RateLimitContext.answersOn(thread))
-                    .toFuture();
-            Await.until("the script is known", () -> {
-                thread.endTurn();
-                stopped.advanceTime();
-                return answer.isDone();
-            });
-        }
-    }
-
     @ParameterizedTest
-    @ValueSource(strings = {"as it is", "one call each", "on the connection"})
+    @ValueSource(strings = {"as it is", "on the connection"})
     void eachPermitIsGivenOnceHoweverManyThreadsAsk(String kind) {
         RateLimiter limiter = limiter(kind(kind));
         List<CompletableFuture<Long>> allowed = new ArrayList<>();
@@ -251,8 +205,12 @@ class CallerThreadTest {
     }
 
     /** All travel in one call: one whose thread fails keeps no other from its answer. */
+    static Stream<Throwable> failures() {
+        return Stream.of(new IllegalStateException("broken"), new AssertionError("broken"));
+    }
+
     @ParameterizedTest
-    @MethodSource("io.github.reactorratelimit.redis.TurnTest#failures")
+    @MethodSource("failures")
     void threadWhoseExecuteFailsIsAnsweredElsewhereAndSoAreOthers(Throwable failure) {
         RateLimiter limiter = limiter();
         HandThread thread = new HandThread();

@@ -219,7 +219,7 @@ class ConcurrencyStoreTest {
     void livingHolderKeepsItsLeaseLongerThanItLasts() {
         ConcurrencyLimit limit = ConcurrencyLimit.of(1).withLease(ofSeconds(1));
         Lease held = tryLease(limiter(limit), "k");
-        String stored = "ratelimit:{" + name + ":k}:f";
+        String stored = "ratelimit:{" + name + ":k}:leases";
         var redis = connections.get(0).sync();
         double firstEnd = redis.zrangeWithScores(stored, -1, -1).get(0).getScore();
         RateLimiter other = limiter(limit);
@@ -267,7 +267,7 @@ class ConcurrencyStoreTest {
                 .name(name)
                 .store(store().whenUnavailable(FailureMode.open()))
                 .build();
-        connections.get(0).sync().set("ratelimit:{" + name + ":k}:f", "abc");
+        connections.get(0).sync().set("ratelimit:{" + name + ":k}:leases", "abc");
         assertThatThrownBy(() -> tryLease(limiter, "k")).isInstanceOf(RedisCorruptStateException.class);
     }
 

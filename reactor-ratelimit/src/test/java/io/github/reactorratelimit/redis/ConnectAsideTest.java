@@ -149,11 +149,11 @@ class ConnectAsideTest {
     @Test
     void nothingIsConnectedToBeforeALimiterNeedsIt() {
         AtomicInteger attempts = new AtomicInteger();
-        Mono<RedisLink> connecting = Mono.defer(() -> {
+        Mono<RedisConnector.Opened> connecting = Mono.defer(() -> {
             attempts.incrementAndGet();
             return Mono.never();
         });
-        LateLink link = new LateLink(connecting, false);
+        RedisConnections link = RedisConnections.later(connecting, false);
         assertThat(attempts).hasValue(0);
         link.opened("one");
         link.opened("other");
@@ -163,7 +163,8 @@ class ConnectAsideTest {
     @Test
     void closingEndsTheAttempts() {
         AtomicInteger left = new AtomicInteger();
-        LateLink link = new LateLink(Mono.<RedisLink>never().doOnCancel(left::incrementAndGet), false);
+        RedisConnections link =
+                RedisConnections.later(Mono.<RedisConnector.Opened>never().doOnCancel(left::incrementAndGet), false);
         link.opened("some");
         link.close().block(PATIENCE);
         assertThat(left).hasValue(1);
@@ -173,13 +174,14 @@ class ConnectAsideTest {
     void aConnectionThatComesWhenTheStoreIsClosedIsClosed(Standalone redis) {
         AtomicInteger closed = new AtomicInteger();
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            RedisLink made = RedisLink.of(connection).closedBy(Mono.fromRunnable(closed::incrementAndGet));
-            AtomicReference<LateLink> link = new AtomicReference<>();
-            Mono<RedisLink> connecting = Mono.fromSupplier(() -> {
+            RedisConnector.Opened made =
+                    RedisConnector.Opened.of(connection, null).closedBy(Mono.fromRunnable(closed::incrementAndGet));
+            AtomicReference<RedisConnections> link = new AtomicReference<>();
+            Mono<RedisConnector.Opened> connecting = Mono.fromSupplier(() -> {
                 link.get().close().block(PATIENCE);
                 return made;
             });
-            link.set(new LateLink(connecting, false));
+            link.set(RedisConnections.later(connecting, false));
             link.get().opened("some");
             assertThat(closed).hasValue(1);
         }

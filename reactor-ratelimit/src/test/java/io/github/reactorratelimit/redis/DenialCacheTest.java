@@ -1,37 +1,62 @@
 package io.github.reactorratelimit.redis;
 
+import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofNanos;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.testing.Race;
 import io.github.reactorratelimit.testing.Seeds;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class DenialCacheTest {
 
-    private static final RateLimitPolicy POLICY = TokenBucket.perHour(10);
+    private static final ServerClock CLOCK = ScriptSteps.clockAt(0);
+
+    /** Of a bucket the debt is kept instead: see KnownDebtTest. */
+    private static final ScriptPolicy POLICY = ScriptPolicy.of(FixedWindow.of(10, ofHours(1)), CLOCK);
+
     private static final long ORIGIN = -5_000_000_000L;
 
     private final DenialCache cache = new DenialCache(100);
 
-    private static Decision denial(long permits, Duration retryAfter) {
-        Decision.Quota quota = new Decision.Quota(10, 2, ofSeconds(90).toNanos());
-        return Decision.deny(POLICY, permits, quota, retryAfter.toNanos());
+    private static CommandReply denial(long permits, Duration retryAfter) {
+        return reply(permits, false, 2, retryAfter.toNanos() / 1_000);
     }
 
-    private void learn(String key, Decision decision, long now) {
-        cache.learn(key, POLICY, decision, cache.generation(key), now, now);
+    private static CommandReply reply(long permits, boolean allowed, long remaining, long waitMicros) {
+        return new CommandReply(
+                Command.acquire(permits),
+                POLICY,
+                CommandReply.KeyStatus.plain(1),
+                allowed,
+                remaining,
+                waitMicros,
+                ofSeconds(90).toNanos() / 1_000,
+                0,
+                Algorithm.UNKNOWN,
+                false,
+                0,
+                "");
     }
 
-    private Decision find(String key, long permits, long now) {
-        return cache.find(key, POLICY, permits, permits, now);
+    private void learn(String key, CommandReply reply, long now) {
+        cache.learn(key, reply, cache.generation(key), now, now);
+    }
+
+    private @Nullable Decision find(String key, long permits, long now) {
+        return find(cache, key, POLICY, permits, now);
+    }
+
+    private static @Nullable Decision find(DenialCache cache, String key, ScriptPolicy policy, long permits, long now) {
+        KnownDenial known = cache.known(key);
+        return known == null ? null : cache.deny(known, key, policy, permits, permits, now);
     }
 
     @Test
@@ -54,14 +79,14 @@ class DenialCacheTest {
     void denialIsKeptForASecondAtMost() {
         learn("k", denial(3, ofSeconds(60)), ORIGIN);
 
-        assertThat(find("k", 3, ORIGIN + DenialCache.KEEP_NANOS - 1)).isNotNull();
-        assertThat(find("k", 3, ORIGIN + DenialCache.KEEP_NANOS)).isNull();
+        assertThat(find("k", 3, ORIGIN + KnownDenial.KEEP_NANOS - 1)).isNotNull();
+        assertThat(find("k", 3, ORIGIN + KnownDenial.KEEP_NANOS)).isNull();
     }
 
     @Test
     void denialEndsWhenRedisWouldAllowHoweverLongTheAnswerTook() {
         long answered = ORIGIN + ofMillis(30).toNanos();
-        cache.learn("k", POLICY, denial(3, ofMillis(100)), cache.generation("k"), ORIGIN, answered);
+        cache.learn("k", denial(3, ofMillis(100)), cache.generation("k"), ORIGIN, answered);
 
         assertThat(find("k", 3, ORIGIN + ofMillis(100).toNanos() - 1).retryAfter())
                 .as("when the one who was denied comes back")
@@ -74,22 +99,22 @@ class DenialCacheTest {
         learn("k", denial(3, ofMillis(800)), ORIGIN);
 
         assertThat(find("k", 2, ORIGIN)).isNull();
-        assertThat(cache.find("k", TokenBucket.perHour(11), 3, 3, ORIGIN)).isNull();
-        assertThat(cache.find("k", TokenBucket.perHour(10), 3, 3, ORIGIN)).isNotNull();
+        assertThat(find(cache, "k", ScriptPolicy.of(FixedWindow.of(11, ofHours(1)), CLOCK), 3, ORIGIN))
+                .isNull();
+        assertThat(find("k", 3, ORIGIN)).isNotNull();
     }
 
     @Test
     void whatIsAllowedEndsADearerDenial() {
         learn("k", denial(3, ofMillis(800)), ORIGIN);
-        learn("k", Decision.wouldAllow(POLICY, 2, new Decision.Quota(10, 0, 1)), ORIGIN);
+        learn("k", reply(2, true, 0, 0), ORIGIN);
 
         assertThat(find("k", 3, ORIGIN)).isNull();
     }
 
     @Test
-    void denialWithoutATimeIsNotKeptNorOneOfAConcurrencyLimit() {
-        learn("k", denial(3, ofNanos(Decision.Quota.UNKNOWN)), ORIGIN);
-        cache.learn("c", ConcurrencyLimit.of(3), denial(3, ofSeconds(1)), cache.generation("c"), ORIGIN, ORIGIN);
+    void denialWithoutATimeIsNotKept() {
+        learn("k", reply(3, false, 0, Algorithm.UNKNOWN), ORIGIN);
 
         assertThat(cache.size()).isZero();
     }
@@ -98,19 +123,19 @@ class DenialCacheTest {
     void forgettingWinsOverADenialUnderWay() {
         long generation = cache.generation("k");
         cache.forget("k");
-        cache.learn("k", POLICY, denial(3, ofSeconds(1)), generation, ORIGIN, ORIGIN);
+        cache.learn("k", denial(3, ofSeconds(1)), generation, ORIGIN, ORIGIN);
         assertThat(find("k", 3, ORIGIN)).isNull();
 
         long another = cache.generation("k");
         cache.forgetAll();
-        cache.learn("k", POLICY, denial(3, ofSeconds(1)), another, ORIGIN, ORIGIN);
+        cache.learn("k", denial(3, ofSeconds(1)), another, ORIGIN, ORIGIN);
         assertThat(find("k", 3, ORIGIN)).isNull();
     }
 
     @Test
     void forgettingWinsWhateverTheInterleaving() {
         int batch = 1_000;
-        Decision denied = denial(3, ofSeconds(1));
+        CommandReply denied = denial(3, ofSeconds(1));
         long[] generations = new long[batch];
         try (Race race = new Race(batch, Seeds.of("forgettingWinsWhateverTheInterleaving"))) {
             for (int round = 0; round < 50; round++) {
@@ -118,11 +143,9 @@ class DenialCacheTest {
                 for (int i = 0; i < batch; i++) {
                     generations[i] = raced.generation("k" + i);
                 }
-                race.run(
-                        i -> raced.learn("k" + i, POLICY, denied, generations[i], ORIGIN, ORIGIN),
-                        i -> raced.forget("k" + i));
+                race.run(i -> raced.learn("k" + i, denied, generations[i], ORIGIN, ORIGIN), i -> raced.forget("k" + i));
                 for (int i = 0; i < batch; i++) {
-                    assertThat(raced.find("k" + i, POLICY, 3, 3, ORIGIN)).isNull();
+                    assertThat(find(raced, "k" + i, POLICY, 3, ORIGIN)).isNull();
                 }
             }
         }

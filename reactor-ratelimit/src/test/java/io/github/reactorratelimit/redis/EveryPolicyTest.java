@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.github.reactorratelimit.CompositePolicy;
-import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Algorithms.Clock;
@@ -22,20 +20,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What belongs to a policy besides its record. A new policy fails here by name until it has all of it. */
 class EveryPolicyTest {
-
-    /** Those without a script: the store refuses them when the limiter is built. */
-    private static final Set<Class<?>> NOT_YET_ON_REDIS = Set.of(WarmUp.class);
-
-    /** Those whose scripts are not chosen by {@link PartArguments}. */
-    private static final Map<Class<?>, String> OTHER_SCRIPTS =
-            Map.of(ConcurrencyLimit.class, "concurrency.lua", CompositePolicy.class, "composite.lua");
 
     private static final Map<Class<?>, RateLimitPolicy> EXAMPLES = GoldenVectors.files().stream()
             .flatMap(file -> GoldenVectors.sections(file).stream())
@@ -87,22 +76,12 @@ class EveryPolicyTest {
 
     @ParameterizedTest
     @MethodSource("kinds")
-    void hasATwinInLuaOrIsRefusedOnRedis(Class<?> kind) {
+    void hasATwinInLua(Class<?> kind) {
         RateLimitPolicy example = EXAMPLES.get(kind);
-        if (NOT_YET_ON_REDIS.contains(kind)) {
-            assertThatThrownBy(() -> PolicyArguments.of(example, 0))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining(kind.getSimpleName())
-                    .hasMessageContaining("Redis");
-            return;
-        }
-        Stream<String> files = OTHER_SCRIPTS.containsKey(kind)
-                ? Stream.of(OTHER_SCRIPTS.get(kind))
-                : PolicyArguments.of(example, 0).algorithms().flatMap(algorithm -> algorithm.files().stream());
-        assertThat(files)
-                .isNotEmpty()
-                .allSatisfy(file ->
-                        assertThat(RedisStore.class.getResource(file)).as(file).isNotNull());
+        String script = RedisScript.ofCommands().text();
+        assertThat(ScriptPolicy.of(example, ScriptSteps.clockAt(0)).algorithms())
+                .hasSameSizeAs(example.parts())
+                .allSatisfy(algorithm -> assertThat(script).contains("function algorithms." + algorithm + "("));
         assertThat(PolicyText.parse(PolicyText.format(example))).isEqualTo(example);
     }
 }

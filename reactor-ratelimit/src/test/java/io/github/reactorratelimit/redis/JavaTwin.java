@@ -8,7 +8,6 @@ import io.github.reactorratelimit.algorithm.Algorithms.Clock;
 import io.github.reactorratelimit.algorithm.BackwardClock;
 import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Tick;
-import io.github.reactorratelimit.redis.ScriptReply.Answer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -25,6 +24,26 @@ final class JavaTwin<S> {
         this.state = algorithm.fresh();
     }
 
+    /** What a reply says of one command. */
+    record Answer(
+            boolean allowed, long remaining, long waitMicros, long resetMicros, int part, long moreMicros, long count) {
+
+        static Answer of(CommandReply reply) {
+            return new Answer(
+                    reply.allowed(),
+                    reply.remaining(),
+                    reply.waitMicros(),
+                    reply.resetMicros(),
+                    reply.part(),
+                    reply.moreMicros(),
+                    reply.count());
+        }
+
+        Answer counting(long permits) {
+            return new Answer(true, remaining, waitMicros, resetMicros, part, moreMicros, permits);
+        }
+    }
+
     static JavaTwin<?> of(RateLimitPolicy policy, long startMicros) {
         return of(policy, Algorithms.of(policy, new Clock(Tick.MICROSECOND, 0, startMicros)));
     }
@@ -33,12 +52,12 @@ final class JavaTwin<S> {
         return new JavaTwin<>(policy, algorithm);
     }
 
-    /** One call, as evaluate.lua works it off. */
-    List<Answer> call(long now, List<Ask> asks) {
+    /** One call, as frame.lua works it off. */
+    List<Answer> call(long now, List<Command> commands) {
         state = BackwardClock.rebase(algorithm, state, now);
         List<Answer> answers = new ArrayList<>();
-        for (Ask ask : asks) {
-            answers.add(answer(now, ask));
+        for (Command command : commands) {
+            answers.add(answer(now, command));
         }
         return answers;
     }
@@ -47,19 +66,20 @@ final class JavaTwin<S> {
         return algorithm.remaining(state, now);
     }
 
-    private Answer answer(long now, Ask ask) {
-        return switch (ask.op()) {
-            case TAKE -> take(now, ask.permits());
-            case TAKE_UP_TO -> takeUpTo(now, ask.permits());
-            case LOOK -> read(now, ask.permits());
-            case GIVE_BACK -> then(now, algorithm.refund(state, now, ask.atMicros(), ask.permits()));
-            case CHARGE -> {
-                long charged = Math.min(ask.permits(), algorithm.remaining(state, now));
+    private Answer answer(long now, Command command) {
+        return switch (command.op()) {
+            case ACQUIRE -> take(now, command.permits());
+            case ACQUIRE_UP_TO -> takeUpTo(now, command.permits());
+            case PEEK -> read(now, command.permits());
+            case REFUND ->
+                then(now, algorithm.refund(state, now, Long.parseLong(command.argument()), command.permits()));
+            case CHARGE_REMAINING -> {
+                long charged = Math.min(command.permits(), algorithm.remaining(state, now));
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
-            case OVERDRAW -> overdraw(now, ask.permits(), ask.atMicros());
+            case CHARGE -> overdraw(now, command.permits(), Long.parseLong(command.argument()));
             case RESET -> then(now, BackwardClock.rebase(algorithm, algorithm.fresh(), now));
-            default -> throw new IllegalArgumentException("no twin of " + ask.op());
+            default -> throw new IllegalArgumentException("no twin of " + command.op());
         };
     }
 
@@ -72,13 +92,13 @@ final class JavaTwin<S> {
     private Answer takeUpTo(long now, long permits) {
         long taken = Math.min(permits, algorithm.remaining(state, now));
         Answer answer = then(now, taken == 0 ? state : algorithm.debit(state, now, taken));
-        return new Answer(true, answer.remaining(), taken, answer.resetMicros(), answer.part(), answer.moreMicros());
+        return answer.counting(taken);
     }
 
     private Answer overdraw(long now, long permits, long maxDebt) {
         long left = permits - Math.min(permits, algorithm.chargeable(state, now, maxDebt));
         Answer answer = then(now, algorithm.charge(state, now, permits, maxDebt));
-        return new Answer(true, answer.remaining(), left, answer.resetMicros(), answer.part(), answer.moreMicros());
+        return answer.counting(left);
     }
 
     private Answer then(long now, S next) {
@@ -94,7 +114,8 @@ final class JavaTwin<S> {
                 reading.waitTicks(),
                 reading.resetTicks(),
                 partOf(reading),
-                reading.moreTicks());
+                reading.moreTicks(),
+                0);
     }
 
     private int partOf(Reading reading) {

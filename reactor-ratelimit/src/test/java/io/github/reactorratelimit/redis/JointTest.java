@@ -173,6 +173,21 @@ class JointTest {
         }
     }
 
+    /** Two stores, made one after the other for the same connection. */
+    @Test
+    void twoStoresOfOneConnectionAreOneCall(@Dedicated Standalone server) {
+        try (StatefulRedisConnection<String, String> connection = server.connect()) {
+            RateLimiter first = limiter(RedisStore.of(connection).withoutSelfTest(), TokenBucket.of(5, LONG));
+            RateLimiter second =
+                    limiter(RedisStore.of(connection).withoutSelfTest().withPrefix("other"), FixedWindow.of(5, LONG));
+            List<PermitRequest> asks = List.of(permits(first, "a"), permits(second, "b"));
+            asks.forEach(ask -> ask.limiter().peek(ask.key()).block(PATIENCE));
+            CommandCount count = CommandCount.on(server);
+            assertThat(together(asks).allowed()).isTrue();
+            assertThat(count.scripts()).isEqualTo(1);
+        }
+    }
+
     @Test
     void jointDenialIsKnownToWhoAsksAlone(@Dedicated Standalone server) {
         try (StatefulRedisConnection<String, String> connection = server.connect()) {
@@ -259,7 +274,7 @@ class JointTest {
             RedisStore store = RedisStore.of(connection).withoutSelfTest();
             RateLimiter first = limiter(store, TokenBucket.of(5, LONG));
             RateLimiter second = limiter(store, TokenBucket.of(5, LONG));
-            connection.sync().set("ratelimit:{" + second.name() + ":b}:b", "abc");
+            connection.sync().set("ratelimit:{" + second.name() + ":b}", "abc");
             assertThatThrownBy(() -> together(List.of(permits(first, "a"), permits(second, "b"))))
                     .isInstanceOf(RedisCorruptStateException.class);
             assertThat(first.peek("a").block(PATIENCE).remaining()).isEqualTo(5);

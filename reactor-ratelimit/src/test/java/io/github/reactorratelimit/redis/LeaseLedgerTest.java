@@ -181,26 +181,26 @@ class LeaseLedgerTest {
         assertThat(debited(limiter(policy, store()))).isEqualTo(allowed);
     }
 
-    private RedisState state(Scheduler scheduler) {
-        return (RedisState) store().leasing()
+    private RedisLimiterState state(Scheduler scheduler) {
+        return (RedisLimiterState) store().leasing()
                 .open(new LimiterSettings(name, POLICY, scheduler, scheduler, RateLimitRecorder.NOOP, 1));
     }
 
     @Test
     void leasedKeysAreBoundedAndForgottenWhenIdle() {
         HandClock clock = new HandClock();
-        RedisState state = state(clock);
-        Flux.range(0, Purses.MAX_PURSES + 100)
+        RedisLimiterState state = state(clock);
+        Flux.range(0, PrepaidPermits.MAX_KEYS + 100)
                 .flatMap(i -> state.evaluate("k" + i, null, 1), 64)
                 .blockLast(PATIENCE);
-        assertThat(state.leasedKeys()).isEqualTo(Purses.MAX_PURSES);
+        assertThat(state.permits().prepaidKeys()).isEqualTo(PrepaidPermits.MAX_KEYS);
         clock.advance(RedisStore.DEFAULT_LEASE_TIME);
-        Await.until("no key is leased", () -> state.leasedKeys() == 0);
+        Await.until("no key is leased", () -> state.permits().prepaidKeys() == 0);
     }
 
     @Test
     void spendingWhatIsHereAllocatesNothing() {
-        RedisState state = state(new HandClock());
+        RedisLimiterState state = state(new HandClock());
         for (int i = 0; i < 2_000; i++) {
             state.evaluate("k", null, 1).block(PATIENCE);
         }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.redis.ConcurrencyReply.Answer;
+import io.github.reactorratelimit.redis.LeaseAsk.Answer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -22,7 +22,7 @@ final class LeaseModel {
         this.max = max;
     }
 
-    List<Answer> call(long now, List<ConcurrencyAsk> asks) {
+    List<Answer> call(long now, List<LeaseAsk> asks) {
         Map<String, Entry> before = new HashMap<>(entries);
         boolean marked = before.containsKey("waiting")
                 && before.get("waiting").end() > now
@@ -33,10 +33,10 @@ final class LeaseModel {
         boolean writes = false;
         boolean newMark = false;
         List<Answer> answers = new ArrayList<>();
-        for (ConcurrencyAsk ask : asks) {
+        for (LeaseAsk ask : asks) {
             boolean done = answer(now, ask);
-            writes |= ask.op() != ConcurrencyAsk.Op.LOOK;
-            newMark |= ask.op() == ConcurrencyAsk.Op.TAKE_FOR_WAITER && !done;
+            writes |= ask.op() != LeaseAsk.Op.LOOK;
+            newMark |= ask.op() == LeaseAsk.Op.TAKE_FOR_WAITER && !done;
             answers.add(new Answer(done, Math.max(0, max - used(entries))));
         }
         if (!writes) {
@@ -67,7 +67,7 @@ final class LeaseModel {
         return new Entry(entry.name(), entry.permits(), entry.lasts(), now + entry.lasts());
     }
 
-    private boolean answer(long now, ConcurrencyAsk ask) {
+    private boolean answer(long now, LeaseAsk ask) {
         return switch (ask.op()) {
             case LOOK -> Long.parseLong(ask.argument()) <= max - used(entries);
             case RESET -> {
@@ -80,14 +80,14 @@ final class LeaseModel {
         };
     }
 
-    private boolean take(long now, ConcurrencyAsk ask) {
+    private boolean take(long now, LeaseAsk ask) {
         String[] words = ask.argument().split(" ");
         Entry lease = lasting(now, new Entry(ask.argument(), Long.parseLong(words[1]), Long.parseLong(words[2]), 0));
         if (entries.containsKey(lease.name()) || lease.permits() <= max - used(entries)) {
             entries.put(lease.name(), lease);
             return true;
         }
-        if (ask.op() == ConcurrencyAsk.Op.TAKE_FOR_WAITER) {
+        if (ask.op() == LeaseAsk.Op.TAKE_FOR_WAITER) {
             entries.put("waiting", lasting(now, new Entry("waiting", 0, MARK_MICROS, 0)));
         }
         return false;

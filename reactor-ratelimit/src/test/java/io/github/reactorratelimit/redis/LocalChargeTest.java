@@ -118,19 +118,20 @@ class LocalChargeTest {
     private LocalSpending spending(int maxKeys) {
         Scheduler scheduler = Schedulers.parallel();
         LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
-        ScriptCaller caller = new ScriptCaller(RedisLink.of(faulty), scheduler, DEADLINE);
-        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("ratelimit", name), StoreOptions.DEFAULT);
-        // The first call reads the policies before, whose answer is not the one that is to be lost.
+        StoreOptions options =
+                StoreOptions.DEFAULT.toBuilder().deadline(DEADLINE).build();
+        VersionedCommands commands = LimiterParts.commands(RedisConnections.of(faulty), settings, options);
+        // The first command waits until the versions are read, whose reply is not the one that is to be lost.
         Await.until(
-                "the policies are read",
-                () -> calls.ask("other", POLICY, Ask.look(1)).block(PATIENCE) != null);
-        return new LocalSpending(settings, calls, maxKeys);
+                "the versions are read",
+                () -> commands.send("other", null, Command.peek(1)).block(PATIENCE) != null);
+        return new LocalSpending(settings, commands, maxKeys);
     }
 
     @Test
     void chargeWithoutAnAnswerIsCountedAndNotSentAgain() {
         LocalSpending spending = spending(10);
-        spending.add("k", POLICY, 7);
+        spending.add("k", null, 7);
         proxy.dropReplies();
         spending.charge();
         Await.until("the charge is lost", () -> lost.get() == 7);
@@ -145,7 +146,7 @@ class LocalChargeTest {
     void keyOwesOneCapacityAtMost() {
         LocalSpending spending = spending(10);
         for (int i = 0; i < 3; i++) {
-            spending.add("k", POLICY, 80);
+            spending.add("k", null, 80);
         }
         proxy.blackHole();
         spending.charge();
@@ -156,11 +157,11 @@ class LocalChargeTest {
     @Test
     void whatKeysBeyondTheBoundOweIsLostAtOnce() {
         LocalSpending spending = spending(2);
-        spending.add("k", POLICY, 1);
-        spending.add("other", POLICY, 1);
-        spending.add("third", POLICY, 5);
+        spending.add("k", null, 1);
+        spending.add("other", null, 1);
+        spending.add("third", null, 5);
         assertThat(lost).hasValue(5);
-        spending.add("k", POLICY, 2);
+        spending.add("k", null, 2);
         spending.charge();
         Await.until("3 are charged", () -> remaining() == 97);
         assertThat(lost).hasValue(5);

@@ -79,21 +79,15 @@ class ManyKeysTest {
     }
 
     @Test
-    void eachKeyHasItsOwnDecisionsInManyCallsAndInFew(@Dedicated Standalone redis) {
+    void eachKeyHasItsOwnDecisions(Standalone redis) {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
             RedisStore store = RedisStore.of(connection)
                     .withoutSelfTest()
                     .withDeadline(PATIENCE)
                     .withoutDenialCache();
             RateLimiter together = limiter(store, POLICY);
-            RateLimiter alone = limiter(store.withoutCoalescing(), POLICY);
 
             expectEachItsOwn(askAll(together, 300, 12), 300);
-
-            teachScripts(alone);
-            CommandCount count = CommandCount.on(redis);
-            expectEachItsOwn(askAll(alone, 50, 12), 50);
-            assertThat(count.scripts()).isEqualTo(600);
         }
     }
 
@@ -146,7 +140,7 @@ class ManyKeysTest {
                     .block(PATIENCE);
             assertThat(allowed).isEqualTo(5_120);
             assertThat(count.scripts()).isLessThanOrEqualTo(5_120 / 16);
-            assertThat(count.scripts()).as("big batches are split").isGreaterThanOrEqualTo(5_120 / TakePipe.MAX_RUNS);
+            assertThat(count.scripts()).as("big batches are split").isGreaterThanOrEqualTo(5_120 / ScriptCall.MAX_KEYS);
         }
     }
 

@@ -64,7 +64,7 @@ class OutageLogTest {
                         "Redis answers",
                         () -> !request.of(limiter, "k").block(PATIENCE).degraded());
                 proxy.refuse();
-                for (int i = 0; i < 4 * Breaker.FAILURES_IN_A_ROW; i++) {
+                for (int i = 0; i < 4 * CircuitBreaker.FAILURES_IN_A_ROW; i++) {
                     assertThat(request.of(limiter, "k").block(PATIENCE).degraded())
                             .isTrue();
                 }

@@ -8,6 +8,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
@@ -74,6 +75,12 @@ enum PolicyKind {
             return SlidingWindowLog.of(Math.min(amount(random), SlidingWindowLog.MAX_LIMIT), period(random));
         }
     },
+    WARM_UP {
+        @Override
+        RateLimitPolicy random(SplittableRandom random) {
+            return new WarmUp(amount(random), period(random), period(random));
+        }
+    },
     LARGE_LOG {
         @Override
         RateLimitPolicy random(SplittableRandom random) {
@@ -107,7 +114,7 @@ enum PolicyKind {
         while (true) {
             try {
                 RateLimitPolicy policy = random(random);
-                PolicyArguments.of(policy, startMicros);
+                ScriptPolicy.of(policy, ScriptSteps.clockAt(startMicros));
                 return policy;
             } catch (IllegalArgumentException refused) {
                 continue;

@@ -12,16 +12,19 @@ import io.github.reactorratelimit.algorithm.PolicyText;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.NavigableMap;
 import java.util.Queue;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -74,7 +77,7 @@ class PolicyReadingTest {
     void shortTakesLookNowAndThen() {
         LimiterState state = settled(name);
         changeElsewhere();
-        time.advanceTimeBy(PolicyEpochs.READ_EVERY);
+        time.advanceTimeBy(PolicyVersions.READ_EVERY);
         AtomicReference<RateLimitPolicy> inEffect = new AtomicReference<>(OLD);
         state.onPolicyChange(inEffect::set);
         assertThat(inEffect).hasValue(OLD);
@@ -87,7 +90,7 @@ class PolicyReadingTest {
         LimiterState state = settled(name);
         LimiterState beside = settled(name + "-beside");
         changeElsewhere();
-        time.advanceTimeBy(PolicyEpochs.READ_EVERY);
+        time.advanceTimeBy(PolicyVersions.READ_EVERY);
         List<LimiterState.KeyRequest> takes = List.of(
                 new LimiterState.KeyRequest(state, "untouched", null, 1),
                 new LimiterState.KeyRequest(beside, "untouched", null, 1));
@@ -97,103 +100,121 @@ class PolicyReadingTest {
         Await.until("it follows", () -> inEffect.get().equals(NEW));
     }
 
+    /** A registry whose replies the test gives. */
+    private PolicyVersions versions(Function<Command, Mono<CommandReply>> registry) {
+        LimiterSettings settings = settings(name, time);
+        LimiterCommands commands = new LimiterCommands(
+                RedisConnections.of(connection).queues(),
+                new RedisKeys("test", name),
+                settings,
+                StoreOptions.DEFAULT,
+                new FailureLog(settings, StoreOptions.DEFAULT, false));
+        return new PolicyVersions(settings, commands, registry, 0, false, new ClockComparison(settings));
+    }
+
+    private static CommandReply reply(String registered) {
+        return CallReply.parse(
+                        ScriptPolicy.versions(OLD),
+                        List.of(Command.readVersions()),
+                        1,
+                        "0 0 0 0 -|1 0 0 0 0 - 0|" + registered)
+                .get(0);
+    }
+
     @Test
     void reconnectedReadsOnceMoreAfterAReadingThatMayBeOlder() {
-        Sinks.One<NavigableMap<Long, String>> older = Sinks.one();
+        Sinks.One<CommandReply> older = Sinks.one();
         AtomicInteger readings = new AtomicInteger();
-        NavigableMap<Long, String> policies = new TreeMap<>();
-        policies.put(1L, PolicyText.format(NEW));
-        AtomicReference<PolicyEpochs.Rule> told = new AtomicReference<>();
-        PolicyEpochs epochs = new PolicyEpochs(
-                settings(name, time),
-                0,
-                new PolicyEpochs.Registry() {
-                    @Override
-                    public Mono<NavigableMap<Long, String>> register(PolicyEpochs.Rule rule) {
-                        return readings.incrementAndGet() == 1 ? older.asMono() : Mono.just(policies);
-                    }
+        CommandReply newer = reply("1," + PolicyText.format(NEW).replace(' ', ';'));
+        AtomicReference<RateLimitPolicy> told = new AtomicReference<>();
+        PolicyVersions versions = versions(read -> readings.incrementAndGet() == 1 ? older.asMono() : Mono.just(newer));
 
-                    @Override
-                    public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
-                        return Mono.error(new AssertionError("nobody changes it"));
-                    }
-                },
-                rule -> {});
-
-        epochs.open(told::set);
-        epochs.readAnew();
+        versions.open(told::set);
+        versions.readAgain();
         assertThat(readings).hasValue(1);
-        older.tryEmitValue(new TreeMap<>());
+        older.tryEmitValue(reply(""));
 
         Await.until("it follows", ofSeconds(5), () -> told.get() != null);
-        assertThat(told.get()).isEqualTo(new PolicyEpochs.Rule(1, NEW, OLD, 0));
+        assertThat(told).hasValue(NEW);
+        assertThat(versions.number()).isEqualTo(1);
         assertThat(readings).hasValue(2);
     }
 
-    /** The first call comes about when the reading that began with the limiter ends. */
+    /** The first request comes about when the reading that began with the limiter ends. */
     @Test
-    void callThatComesWhenTheReadingEndsDoesNotReadAgain() {
+    void requestThatComesWhenTheReadingEndsDoesNotReadAgain() {
         int rounds = 20_000;
         AtomicInteger readings = new AtomicInteger();
-        PolicyEpochs.Registry registry = new PolicyEpochs.Registry() {
-            @Override
-            public Mono<NavigableMap<Long, String>> register(PolicyEpochs.Rule rule) {
-                readings.incrementAndGet();
-                return Mono.just(new TreeMap<>());
-            }
-
-            @Override
-            public Mono<NavigableMap<Long, String>> change(PolicyEpochs.Rule rule, RateLimitPolicy to) {
-                return Mono.error(new AssertionError("nobody changes it"));
-            }
-        };
+        CommandReply nothing = reply("");
         for (int i = 0; i < rounds; i++) {
-            PolicyEpochs epochs = new PolicyEpochs(settings(name, time), 0, registry, rule -> {});
-            epochs.open(rule -> {});
-            epochs.ruled(Mono::empty).block(PATIENCE);
+            PolicyVersions versions = versions(read -> {
+                readings.incrementAndGet();
+                return Mono.just(nothing);
+            });
+            versions.open(policy -> {});
+            versions.settled().block(PATIENCE);
         }
         assertThat(readings).hasValue(rounds);
     }
 
-    /** Hears at once, and lets nobody go on until what was read because of that is known. */
-    private static final class QuickSignals implements Signals {
+    /** Requests that wait for the first reading are let through in order, also by a reading that fails for good. */
+    @Test
+    void requestsThatComeBeforeTheFirstReadingGoOnInOrder() {
+        Sinks.One<CommandReply> first = Sinks.one();
+        PolicyVersions versions = versions(read -> first.asMono());
+        versions.open(policy -> {});
+        List<String> passed = new ArrayList<>();
+        versions.settled().subscribe(done -> {}, refused -> {}, () -> {
+            passed.add("a");
+            versions.settled().subscribe(done -> {}, refused -> {}, () -> passed.add("c"));
+        });
+        versions.settled().subscribe(done -> {}, refused -> {}, () -> passed.add("b"));
+        assertThat(passed).isEmpty();
+        assertThat(versions.isSettled()).isFalse();
 
-        private final PolicyEpochs epochs;
-        private final Queue<String> published = new ConcurrentLinkedQueue<>();
+        first.tryEmitValue(reply(""));
 
-        QuickSignals(PolicyEpochs epochs) {
-            this.epochs = epochs;
-        }
-
-        @Override
-        public void publish(Kind kind, String subject) {
-            published.add(kind + " " + subject);
-        }
-
-        @Override
-        public void listen(Listener listener) {
-            listener.reconnected();
-            Await.until("the policies are read", epochs::isSettled);
-        }
-
-        @Override
-        public Mono<Void> close() {
-            return Mono.empty();
-        }
+        assertThat(passed).containsExactly("a", "b", "c");
+        assertThat(versions.isSettled()).isTrue();
     }
 
     @Test
-    void newerPolicyIsAnnouncedHoweverSoonTheSignalsAreThere() {
-        LimiterSettings settings = settings(name, time);
-        StoreOptions options = StoreOptions.DEFAULT.toBuilder().policyEpoch(2).build();
-        ScriptCaller caller = new ScriptCaller(RedisLink.of(connection), time, ofSeconds(60));
-        RedisCalls calls = new RedisCalls(settings, caller, new RedisKeys("test", name), options);
-        QuickSignals signals = new QuickSignals(calls.epochs());
-        Unavailability unavailability = new Unavailability(
-                settings, options.failureMode(), calls.breaker(), new LocalSpending(settings, calls, 10));
+    void requestThatIsRefusedMayComeAgain() {
+        List<Mono<CommandReply>> replies =
+                new ArrayList<>(List.of(Mono.error(new RedisUnavailableException("away")), Mono.just(reply(""))));
+        PolicyVersions versions = versions(read -> replies.remove(0));
+        versions.open(policy -> {});
+        assertThat(versions.isSettled()).isFalse();
 
-        new RedisState(settings, calls, unavailability, signals, options);
+        versions.settled().block(PATIENCE);
 
-        Await.until("it is announced", () -> signals.published.contains("EPOCH 2"));
+        assertThat(versions.isSettled()).isTrue();
+    }
+
+    @Test
+    void newerPolicyIsAnnouncedToThoseThatHearSignals(Standalone redis) {
+        RedisClient client = RedisClient.create(redis.uri());
+        Queue<String> heard = new ConcurrentLinkedQueue<>();
+        try (StatefulRedisPubSubConnection<String, String> listening = client.connectPubSub();
+                StatefulRedisPubSubConnection<String, String> pubSub = client.connectPubSub()) {
+            listening.addListener(new RedisPubSubAdapter<>() {
+                @Override
+                public void message(String channel, String message) {
+                    heard.add(message);
+                }
+            });
+            listening.sync().subscribe(new RedisKeys("ratelimit", name).signalChannel());
+            settled(name).changePolicy(NEW).block(PATIENCE);
+
+            RedisStore.of(connection)
+                    .withoutSelfTest()
+                    .withDeadline(ofSeconds(60))
+                    .withSignals(pubSub)
+                    .open(settings(name, time));
+
+            Await.until("it is announced", () -> heard.stream().anyMatch(message -> message.startsWith("v")));
+        } finally {
+            client.shutdown(Duration.ZERO, ofSeconds(1));
+        }
     }
 }

@@ -77,7 +77,7 @@ class PolicyTextTest {
                 "token-bucket 1 1 PT1S SUDDEN 1"
             })
     void garbageIsCorruptState(String text) {
-        assertThatThrownBy(() -> PolicyRegistry.policyOf(text))
+        assertThatThrownBy(() -> PolicyVersions.parse(text))
                 .isInstanceOf(RedisCorruptStateException.class)
                 .hasMessageContaining("'" + text + "'");
     }

@@ -87,21 +87,21 @@ class RedisConnectTest {
 
     @Test
     void howeverLongRedisWasAwayItIsTriedAgainWithinASecond(Standalone redis) {
-        RedisLink link = RedisConnector.connect(redis.uri()).block(PATIENCE);
+        RedisConnector.Opened link = RedisConnector.connect(redis.uri()).block(PATIENCE);
 
         Delay delay = link.connection().getResources().reconnectDelay();
 
         assertThat(IntStream.of(1, 2, 5, 10, 20, 60, 1_000).mapToObj(delay::createDelay))
                 .allMatch(wait -> wait.compareTo(RedisConnector.RECONNECT_AT_LEAST_EVERY) <= 0)
                 .noneMatch(Duration::isZero);
-        link.close().block(PATIENCE);
+        link.closing().block(PATIENCE);
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void noThreadOfItsOwnIsLeftWhenItIsClosed(boolean clustered, Standalone redis, Cluster cluster) {
         Set<Thread> before = lettuceThreads();
-        RedisLink link = (clustered
+        RedisConnector.Opened link = (clustered
                         ? RedisConnector.connectCluster(cluster.uris())
                         : RedisConnector.connect(redis.uri()))
                 .block(PATIENCE);
@@ -109,7 +109,7 @@ class RedisConnectTest {
         own.removeAll(before);
         assertThat(own).isNotEmpty();
 
-        link.close().block(PATIENCE);
+        link.closing().block(PATIENCE);
 
         Await.until("the threads have ended", () -> own.stream().noneMatch(Thread::isAlive));
     }
@@ -122,12 +122,13 @@ class RedisConnectTest {
 
     @Test
     void optionsSuitALimiter(Standalone redis, Cluster cluster) {
-        RedisLink alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
+        RedisConnector.Opened alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(alone.connection().getOptions())).isEmpty();
-        alone.close().block(PATIENCE);
-        RedisLink clustered = RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
+        alone.closing().block(PATIENCE);
+        RedisConnector.Opened clustered =
+                RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
         assertThat(ConnectionAdvice.of(clustered.connection().getOptions())).isEmpty();
-        clustered.close().block(PATIENCE);
+        clustered.closing().block(PATIENCE);
     }
 
     @Test

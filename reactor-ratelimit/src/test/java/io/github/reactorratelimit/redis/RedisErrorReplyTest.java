@@ -181,7 +181,7 @@ class RedisErrorReplyTest {
                     "Redis answers",
                     () -> !limiter.tryAcquire("k").block(PATIENCE).degraded());
             proxy.refuse();
-            for (int i = 0; i < 2 * Breaker.FAILURES_IN_A_ROW; i++) {
+            for (int i = 0; i < 2 * CircuitBreaker.FAILURES_IN_A_ROW; i++) {
                 assertThat(limiter.tryAcquire("k").block(PATIENCE).degraded()).isTrue();
             }
             acl("SETUSER", "changed", "-llen");

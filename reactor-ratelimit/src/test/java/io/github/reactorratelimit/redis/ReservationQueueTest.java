@@ -90,7 +90,7 @@ class ReservationQueueTest {
                     return Answer.of(denial(permits, ofMillis(nextMillis).toNanos() - now()));
                 }
                 booked.add(nextMillis);
-                Slot slot = new Slot(nextMillis, permits, generation);
+                ReservationQueueTest.Slot slot = new ReservationQueueTest.Slot(nextMillis, permits, generation);
                 nextMillis += 100;
                 return Answer.of(slot);
             }));
@@ -117,7 +117,7 @@ class ReservationQueueTest {
         }
     }
 
-    private final class Slot implements ReservedSlot {
+    private final class Slot implements ReservingKey.Slot {
 
         private final long millis;
         private final long permits;
@@ -256,7 +256,7 @@ class ReservationQueueTest {
         wait("b", 1, FOREVER);
         HandDesk other = new HandDesk();
         other.nextMillis = 500;
-        lines.ifWaiting("k", queue -> queue.replan(other));
+        lines.ifWaiting("k", queue -> queue.reschedule(other));
         advance(1_000);
 
         assertThat(desk.freed).containsExactly(200L, 100L);
@@ -268,7 +268,7 @@ class ReservationQueueTest {
         wait("a", 1, FOREVER);
         wait("b", 1, FOREVER);
         desk.nextMillis = 150;
-        lines.ifWaiting("k", ReservationQueue::exchange);
+        lines.ifWaiting("k", ReservationQueue::swap);
         advance(1_000);
 
         assertThat(desk.freed).containsExactly(200L);
@@ -279,7 +279,7 @@ class ReservationQueueTest {
     void nothingIsSwappedForWhatIsNotEarlier() {
         wait("a", 1, FOREVER);
         wait("b", 1, FOREVER);
-        lines.ifWaiting("k", ReservationQueue::exchange);
+        lines.ifWaiting("k", ReservationQueue::swap);
         advance(1_000);
 
         assertThat(desk.booked).containsExactly(100L, 200L);

@@ -23,6 +23,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -213,7 +215,12 @@ class SharedPolicyChangeTest {
 
     private Map<String, String> registered() {
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
-            return connection.sync().hgetall(new RedisKeys("ratelimit", name).policies());
+            String stored = connection.sync().get(new RedisKeys("ratelimit", name).policies());
+            String[] words =
+                    stored == null ? new String[0] : stored.substring(1).split(",");
+            return IntStream.range(0, words.length / 2)
+                    .boxed()
+                    .collect(Collectors.toMap(i -> words[2 * i], i -> words[2 * i + 1].replace(';', ' ')));
         }
     }
 }

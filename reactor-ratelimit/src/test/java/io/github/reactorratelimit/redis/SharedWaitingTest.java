@@ -85,8 +85,8 @@ class SharedWaitingTest {
     /** Whether the key has its state and nothing else, and that knows of no slots. */
     private boolean isPlain() {
         try (StatefulRedisConnection<String, String> admin = redis.connect()) {
-            List<String> stored = admin.sync().keys("ratelimit:{" + name + ":" + KEY + "}:*");
-            return stored.size() == 1 && admin.sync().get(stored.get(0)).matches("\\d+( \\d+)?");
+            List<String> stored = admin.sync().keys("ratelimit:{" + name + ":" + KEY + "}*");
+            return stored.size() == 1 && admin.sync().get(stored.get(0)).matches("1\\d+( \\d+)?");
         }
     }
 

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.Cluster;
@@ -13,7 +15,6 @@ import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -25,6 +26,8 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Schedulers;
 
 /** The window recovers after days: a wait ends only because a signal was heard. */
 @ExtendWith(RedisExtension.class)
@@ -252,34 +255,60 @@ class SignalsTest {
     }
 
     @Test
-    void publishingWithoutAConnectionIsCountedAndThrowsNothing(Standalone redis) {
+    void publishingWithoutAConnectionThrowsNothing(Standalone redis) {
         RedisClient client = client(redis.uri());
         StatefulRedisConnection<String, String> commands = client.connect();
-        SignalHub hub = new SignalHub(commands.async(), client.connectPubSub());
-        Signals signals = hub.open("c");
+        SignalChannel signals = channel(commands, client.connectPubSub());
         commands.close();
 
-        signals.publish(Signals.Kind.FREED, "k");
-        signals.publish(Signals.Kind.FREED, "k");
+        signals.publish(SignalChannel.Kind.FREED, "k");
+        signals.publish(SignalChannel.Kind.FREED, "k");
 
-        Await.until("both counted", () -> hub.lost() == 2);
+        Await.until("none counts as in flight", () -> !signals.isSending());
+    }
+
+    @Test
+    void signalWhoseSendingThrowsIsLostAndTheNextOneIsSent(Standalone redis) {
+        Sinks.One<RedisConnector.Opened> connected = Sinks.one();
+        RedisConnections connections =
+                RedisConnections.later(connected.asMono(), false).withoutSelfTest();
+        connections.opened("ratelimit");
+        SignalChannel signals = channel(connections);
+        signals.publish(SignalChannel.Kind.FREED, "k");
+        assertThat(signals.isSending()).isFalse();
+
+        FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
+        RedisClient client = client(proxy.uri());
+        connected.tryEmitValue(RedisConnector.Opened.of(client.connect(), client.connectPubSub()));
+        signals.publish(SignalChannel.Kind.FREED, "k");
+
+        Await.until("it is published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 1);
+    }
+
+    private SignalChannel channel(
+            StatefulRedisConnection<String, String> commands, StatefulRedisPubSubConnection<String, String> pubSub) {
+        return channel(RedisConnections.of(commands).withSignals(pubSub));
+    }
+
+    private SignalChannel channel(RedisConnections connections) {
+        LimiterSettings settings = new LimiterSettings(
+                name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
+        return new SignalChannel(connections, new RedisKeys("ratelimit", name), settings);
     }
 
     @Test
     void sameSignalUnderWayIsSentOnceMoreAndNoOftener(Standalone redis) {
         FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
         RedisClient client = client(proxy.uri());
-        StatefulConnection<String, String> held = client.connect();
-        SignalHub hub = new SignalHub(((StatefulRedisConnection<String, String>) held).async(), client.connectPubSub());
-        Signals signals = hub.open(name);
+        SignalChannel signals = channel(client.connect(), client.connectPubSub());
         proxy.stall();
         for (int i = 0; i < 1_000; i++) {
-            signals.publish(Signals.Kind.FREED, "k");
+            signals.publish(SignalChannel.Kind.FREED, "k");
         }
         proxy.pass();
 
         Await.until("two published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 2);
-        signals.publish(Signals.Kind.FREED, "end");
+        signals.publish(SignalChannel.Kind.FREED, "end");
         Await.until("the end published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) >= 3);
         assertThat(proxy.commands()).containsEntry("PUBLISH", 3L);
     }

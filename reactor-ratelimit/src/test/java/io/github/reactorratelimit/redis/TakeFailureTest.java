@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /** What becomes of takes while Redis, or what was asked for one key, is slow or away. */
@@ -107,11 +108,35 @@ class TakeFailureTest {
         assertThat(decisions).extracting(Decision::remaining).containsExactly(1_000L, 1_000L, 999L, 998L);
     }
 
+    /** The reply brings a debit that nobody wants any more: it is refunded before the limiter is closed. */
+    @Test
+    void closeWaitsForTheRefundOfWhatWasCancelled() {
+        RateLimiter limiter = limiter(PATIENCE);
+        limiter.tryAcquire("k", 1_000).flatMap(limiter::refund).block(PATIENCE);
+        for (int i = 0; i < 50; i++) {
+            RateLimiter closing = RateLimiter.builder(TokenBucket.perHour(1_000))
+                    .name(limiter.name())
+                    .store(RedisStore.of(connection).withDeadline(PATIENCE).withoutSelfTest())
+                    .build();
+            closing.peek("k").block(PATIENCE);
+            proxy.stall();
+            long before = scripts();
+            Disposable request = closing.tryAcquire("k", 700).subscribe();
+            Await.until("it is sent", () -> scripts() == before + 1);
+            request.dispose();
+            CompletableFuture<Void> closed = closing.close().toFuture();
+            assertThat(closed).isNotDone();
+            proxy.pass();
+            Mono.fromFuture(closed).block(PATIENCE);
+            assertThat(limiter.peek("k").block(PATIENCE).remaining()).isEqualTo(1_000);
+        }
+    }
+
     @Test
     void limiterThatStartsWhileRedisIsAwayStopsAsking() {
         proxy.blackHole();
         RateLimiter limiter = limiter(SHORT);
-        for (int i = 0; i < Breaker.FAILURES_IN_A_ROW + 1; i++) {
+        for (int i = 0; i < CircuitBreaker.FAILURES_IN_A_ROW + 1; i++) {
             assertThat(isDegraded(limiter.tryAcquire("k"))).isTrue();
         }
         long before = scripts();

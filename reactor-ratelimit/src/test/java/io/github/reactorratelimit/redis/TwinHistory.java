@@ -1,8 +1,8 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.redis.Ask.Op;
-import io.github.reactorratelimit.redis.ScriptReply.Answer;
+import io.github.reactorratelimit.redis.Command.Op;
+import io.github.reactorratelimit.redis.JavaTwin.Answer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -19,14 +19,15 @@ final class TwinHistory {
     private static final long TEN_YEARS = 10 * 365 * 24 * HOUR;
 
     /** One call and what it must answer. */
-    record Call(long now, List<Ask> asks, List<Answer> expected) {}
+    record Call(long now, List<Command> commands, List<Answer> expected) {}
 
     private record Debited(long at, long permits) {}
 
     private final SplittableRandom random;
     private final int calm;
     private final RateLimitPolicy policy;
-    private final PolicyArguments arguments;
+    private final ServerClock clock;
+    private final ScriptPolicy script;
     private final JavaTwin<?> twin;
     private final List<Call> calls = new ArrayList<>();
     private final List<Debited> debits = new ArrayList<>();
@@ -40,7 +41,8 @@ final class TwinHistory {
         this.calm = calm;
         this.now = start;
         this.policy = policy;
-        this.arguments = PolicyArguments.of(policy, start);
+        this.clock = ScriptSteps.clockAt(start);
+        this.script = ScriptPolicy.of(policy, clock);
         this.twin = JavaTwin.of(policy, start);
     }
 
@@ -66,12 +68,12 @@ final class TwinHistory {
         return history;
     }
 
-    /** The same asks every {@code stepMicros}. */
-    static TwinHistory regular(RateLimitPolicy policy, int length, long stepMicros, List<Ask> asks) {
+    /** The same commands every {@code stepMicros}. */
+    static TwinHistory regular(RateLimitPolicy policy, int length, long stepMicros, List<Command> commands) {
         TwinHistory history = new TwinHistory(new SplittableRandom(0), 1, ORIGINS[0], policy);
         for (int i = 0; i < length; i++) {
             history.now += stepMicros;
-            history.calls.add(new Call(history.now, asks, history.twin.call(history.now, asks)));
+            history.calls.add(new Call(history.now, commands, history.twin.call(history.now, commands)));
         }
         return history;
     }
@@ -80,8 +82,12 @@ final class TwinHistory {
         return policy;
     }
 
-    PolicyArguments arguments() {
-        return arguments;
+    ScriptPolicy script() {
+        return script;
+    }
+
+    ServerClock clock() {
+        return clock;
     }
 
     List<Call> calls() {
@@ -91,31 +97,31 @@ final class TwinHistory {
     private void call() {
         boolean comesBack = promisedPermits > 0 && random.nextInt(10) < 6 && isWild();
         now = clamp(comesBack ? promisedAt - 1 + random.nextInt(3) : now + pause());
-        List<Ask> asks = new ArrayList<>();
+        List<Command> commands = new ArrayList<>();
         if (comesBack) {
-            asks.add(Ask.take(promisedPermits));
+            commands.add(Command.acquire(promisedPermits));
         }
         int count = 1 + (random.nextInt(3) == 0 ? random.nextInt(5) : 0);
-        while (asks.size() < count) {
-            asks.add(ask());
+        while (commands.size() < count) {
+            commands.add(command());
         }
-        List<Answer> answers = twin.call(now, asks);
-        calls.add(new Call(now, List.copyOf(asks), answers));
-        remember(asks, answers);
+        List<Answer> answers = twin.call(now, commands);
+        calls.add(new Call(now, List.copyOf(commands), answers));
+        remember(commands, answers);
     }
 
-    private void remember(List<Ask> asks, List<Answer> answers) {
+    private void remember(List<Command> commands, List<Answer> answers) {
         promisedPermits = 0;
-        for (int i = 0; i < asks.size(); i++) {
+        for (int i = 0; i < commands.size(); i++) {
             Answer answer = answers.get(i);
             lastReset = answer.resetMicros();
-            if (asks.get(i).op() == Op.TAKE && answer.allowed()) {
-                debits.add(new Debited(now, asks.get(i).permits()));
-            } else if (asks.get(i).op() == Op.TAKE_UP_TO) {
-                debits.add(new Debited(now, Math.max(1, answer.waitMicros())));
+            if (commands.get(i).op() == Op.ACQUIRE && answer.allowed()) {
+                debits.add(new Debited(now, commands.get(i).permits()));
+            } else if (commands.get(i).op() == Op.ACQUIRE_UP_TO) {
+                debits.add(new Debited(now, Math.max(1, answer.count())));
             } else if (!answer.allowed()) {
                 promisedAt = now + answer.waitMicros();
-                promisedPermits = asks.get(i).permits();
+                promisedPermits = commands.get(i).permits();
             }
         }
     }
@@ -141,20 +147,20 @@ final class TwinHistory {
         };
     }
 
-    private Ask ask() {
+    private Command command() {
         return switch (random.nextInt(20)) {
-            case 0 -> isWild() ? Ask.reset() : Ask.look(permits());
-            case 1, 2 -> Ask.look(permits());
-            case 3, 4 -> Ask.charge(isWild() ? 1 + random.nextLong(2 * policy.capacity()) : permits());
+            case 0 -> isWild() ? Command.reset() : Command.peek(permits());
+            case 1, 2 -> Command.peek(permits());
+            case 3, 4 -> Command.chargeRemaining(isWild() ? 1 + random.nextLong(2 * policy.capacity()) : permits());
             case 5, 6, 7, 8 -> giveBack();
-            case 9 -> Ask.takeUpTo(permits());
+            case 9 -> Command.acquireUpTo(permits());
             case 10, 11 -> overdraw();
-            default -> Ask.take(permits());
+            default -> Command.acquire(permits());
         };
     }
 
     /** Mostly to a debt of one capacity, sometimes as far as can be counted. */
-    private Ask overdraw() {
+    private Command overdraw() {
         long capacity = policy.capacity();
         long permits = isWild() ? 1 + random.nextLong(3 * capacity) : permits();
         long maxDebt = switch (random.nextInt(4)) {
@@ -162,17 +168,17 @@ final class TwinHistory {
             case 1 -> random.nextLong(1L << (1 + random.nextInt(52)));
             default -> capacity;
         };
-        return Ask.overdraw(permits, maxDebt);
+        return Command.charge(permits, maxDebt);
     }
 
     /** Mostly what was debited not long ago; sometimes what never was. */
-    private Ask giveBack() {
+    private Command giveBack() {
         if (debits.isEmpty() || random.nextInt(8) == 0) {
-            return Ask.giveBack(permits(), clamp(now + pause()));
+            return Command.refund(permits(), clamp(now + pause()));
         }
         int recent = random.nextInt(4) == 0 ? 40 : 6;
         Debited debited = debits.remove(debits.size() - 1 - random.nextInt(Math.min(debits.size(), recent)));
-        return Ask.giveBack(debited.permits, debited.at);
+        return Command.refund(debited.permits, debited.at);
     }
 
     private long permits() {

@@ -1,0 +1,198 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** Reads the reply of a call, as the head of frame.lua gives it, and ends the commands with it. */
+final class CallReply {
+
+    private static final Pattern INTEGER = Pattern.compile("0|-?[1-9]\\d{0,17}");
+    private static final int VALUES_PER_KEY = 2;
+    private static final int WORDS_OF_KEY = 5;
+    private static final int WORDS_PER_COMMAND = 7;
+
+    private final ScriptCall call;
+    private final CallOutput output;
+    private final long nowMicros;
+
+    /** @throws RedisReplyException if it is not what our script replies */
+    CallReply(ScriptCall call, CallOutput output) {
+        int expected = 1 + VALUES_PER_KEY * call.runs().size();
+        if (output.size() != expected || output.text(0) != null || !Exact.holds(output.integer(0))) {
+            throw new RedisReplyException(
+                    "reply has " + output.size() + " values instead of " + expected + ", or no time");
+        }
+        this.call = call;
+        this.output = output;
+        this.nowMicros = output.integer(0);
+    }
+
+    /**
+     * Ends all commands but those that are sent again.
+     *
+     * @param ended receives those that are to be delivered
+     */
+    void end(List<PendingCommand> ended) {
+        tellLimiters();
+        KeyStatus plain = KeyStatus.plain(nowMicros);
+        for (int i = call.runs().size() - 1; i >= 0 && call.isTogether(); i--) {
+            endOne(call.runs().get(i), 1 + VALUES_PER_KEY * i, plain, ended);
+        }
+        for (int i = 0; i < call.runs().size() && !call.isTogether(); i++) {
+            endOne(call.runs().get(i), 1 + VALUES_PER_KEY * i, plain, ended);
+        }
+    }
+
+    private void tellLimiters() {
+        LimiterCommands last = null;
+        for (KeyRun run : call.runs()) {
+            LimiterCommands limiter = run.first().limiter;
+            if (limiter != last) {
+                limiter.answered(call.queue(), nowMicros);
+                last = limiter;
+            }
+        }
+    }
+
+    private void endOne(KeyRun run, int index, KeyStatus plain, List<PendingCommand> ended) {
+        String text = output.text(index);
+        try {
+            if (text == null) {
+                run.reply(plain, output.integer(index), output.integer(index + 1), ended);
+            } else if (text.isEmpty()) {
+                run.fail(call.queue(), new MonoCommandGroup.NotDecidedException(), ended);
+            } else if (text.charAt(0) == '-') {
+                fail(run, text.substring(1), ended);
+            } else {
+                run.reply(parse(run, text), ended);
+            }
+        } catch (RedisReplyException malformed) {
+            run.fail(call.queue(), malformed, ended);
+        }
+    }
+
+    private void fail(KeyRun run, String error, List<PendingCommand> ended) {
+        if (ReplyErrors.isOutsideWindows(error)) {
+            run.sendAgain(call.queue(), ReplyErrors.ofKey(error), ended);
+        } else {
+            run.fail(call.queue(), ReplyErrors.ofKey(error), ended);
+        }
+    }
+
+    private List<CommandReply> parse(KeyRun run, String text) {
+        List<CommandReply> replies = parse(run.policy, run.commands(), nowMicros, text);
+        if (isUnsettled(text)) {
+            run.precede(new Settling(run.first()));
+        }
+        return replies;
+    }
+
+    /**
+     * The replies to the commands for one key.
+     *
+     * @throws RedisReplyException if it is not what our script replies
+     */
+    static List<CommandReply> parse(ScriptPolicy policy, List<Command> commands, long nowMicros, String text) {
+        String[] parts = text.split("\\|", -1);
+        boolean isAboutVersions = policy.isAboutVersions();
+        if (parts.length != 1 + commands.size() + (isAboutVersions ? 1 : 0)) {
+            throw new RedisReplyException("reply to " + commands.size() + " commands has " + (parts.length - 1));
+        }
+        KeyStatus status = status(nowMicros, parts[0]);
+        String versions = isAboutVersions ? parts[parts.length - 1] : "";
+        List<CommandReply> replies = new ArrayList<>(commands.size());
+        for (int i = 0; i < commands.size(); i++) {
+            replies.add(reply(commands.get(i), policy, status, parts[i + 1], versions));
+        }
+        return replies;
+    }
+
+    private static KeyStatus status(long nowMicros, String text) {
+        String[] words = words(text, WORDS_OF_KEY);
+        return new KeyStatus(
+                nowMicros,
+                notNegative("pause", words[0]),
+                integer("shift", words[1]),
+                notNegative("generation", words[2]),
+                integer("tail", words[3]),
+                words[4].equals("w"));
+    }
+
+    /** Whether freed slots are left for the next call to collapse. */
+    static boolean isUnsettled(String text) {
+        return text.startsWith("m", text.indexOf('|') - 1);
+    }
+
+    private static CommandReply reply(
+            Command command, ScriptPolicy policy, KeyStatus status, String text, String versions) {
+        String[] words = words(text, WORDS_PER_COMMAND);
+        long allowed = notNegative("allowed", words[0]);
+        long part = notNegative("part", words[4]);
+        long wait = notNegative("wait", words[2]);
+        boolean waitDecides = !policy.hasLeases() && command.op().isDecidedByWait();
+        if (waitDecides ? allowed != (wait == 0 ? 1 : 0) : allowed > (command.op() == Command.Op.RESERVE ? 2 : 1)) {
+            throw new RedisReplyException("reply says allowed " + allowed + " with a wait of " + wait);
+        }
+        if (part >= policy.partCount()) {
+            throw new RedisReplyException("reply names part " + part + " of " + policy.partCount());
+        }
+        return new CommandReply(
+                command,
+                policy,
+                status,
+                allowed > 0,
+                notNegative("remaining", words[1]),
+                wait,
+                notNegative("reset", words[3]),
+                (int) part,
+                words[5].equals("-") ? Algorithm.UNKNOWN : notNegative("more", words[5]),
+                allowed == 2,
+                notNegative("count", words[6]),
+                versions);
+    }
+
+    private static String[] words(String text, int count) {
+        String[] words = text.split(" ", -1);
+        if (words.length != count) {
+            throw new RedisReplyException("reply has " + words.length + " words instead of " + count);
+        }
+        return words;
+    }
+
+    private static long notNegative(String name, String word) {
+        long number = integer(name, word);
+        if (number < 0) {
+            throw new RedisReplyException("reply has a negative " + name + ": " + number);
+        }
+        return number;
+    }
+
+    private static long integer(String name, String word) {
+        if (!INTEGER.matcher(word).matches()) {
+            throw new RedisReplyException("reply has no integer as " + name);
+        }
+        long number = Long.parseLong(word);
+        if (!Exact.holds(number)) {
+            throw new RedisReplyException("reply has a " + name + " that is not below 2^53: " + number);
+        }
+        return number;
+    }
+
+    /** Collapses freed slots that a call has left. */
+    private static final class Settling extends PendingCommand {
+
+        Settling(PendingCommand after) {
+            super(after.limiter, after.key, after.policy, Command.peek(1), null);
+            limiter.begin(this);
+        }
+
+        @Override
+        protected void succeeded(CommandReply reply) {}
+
+        @Override
+        protected void failed(Throwable error) {}
+    }
+}

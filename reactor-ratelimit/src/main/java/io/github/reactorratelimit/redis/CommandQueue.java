@@ -1,0 +1,304 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.queue.DrainLoop;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Queue;
+import org.jspecify.annotations.Nullable;
+import reactor.util.concurrent.Queues;
+
+/**
+ * The commands of one node that wait, by key, and the calls in flight. At most one call per key is in flight,
+ * so commands for a key run in the order in which they are offered, on whatever thread. If few calls are in
+ * flight, a command leaves at once; otherwise the commands of all idle keys gather, and the next call takes
+ * as many as the server can decide in a short time.
+ *
+ * <p>On a Cluster the keys of a call lie in one hash slot. A group of commands that are decided together
+ * leaves alone, when it is first in the queue of each of its keys; because it enters all of them in one step,
+ * no two groups wait for each other.
+ *
+ * <p>One thread at a time handles the mailbox and owns everything else in here.
+ */
+final class CommandQueue extends DrainLoop {
+
+    /**
+     * On a standalone server: enough to keep it busy while replies travel and are delivered. On a Cluster:
+     * for each hash slot 1.
+     */
+    static final int MAX_CALLS = 4;
+
+    /** On a Cluster, where many slots may have a call in flight. */
+    static final int MAX_COMMANDS_IN_FLIGHT = 1_024;
+
+    /** While more commands wait the server is far behind: the fallback decides. */
+    static final int MAX_WAITING = 1 << 17;
+
+    private final String node;
+    private final Connection connection;
+    private final boolean bySlot;
+    private final int maxCallsOfSlot;
+    private final int maxCommands;
+    private final Queue<Object> mailbox =
+            Queues.<Object>unboundedMultiproducer().get();
+    private final Map<String, KeyCommands> keys = new HashMap<>();
+    private final Map<Integer, SlotKeys> slots = new HashMap<>();
+    private final ArrayDeque<SlotKeys> ready = new ArrayDeque<>();
+    private int commandsInFlight;
+
+    private int count;
+
+    /** The count, for others. */
+    private volatile int waiting;
+
+    /** Where calls are sent. */
+    interface Connection {
+
+        /**
+         * Sends a call.
+         *
+         * @throws RedisUnavailableException if there is no connection yet: nothing was sent
+         */
+        RedisFuture<?> dispatch(CommandType type, CallOutput output, CommandArgs<String, String> arguments);
+    }
+
+    /** The keys of one hash slot; on a standalone server all keys. */
+    static final class SlotKeys {
+        private final int slot;
+        private final ArrayDeque<KeyCommands> idle = new ArrayDeque<>();
+        private boolean isReady;
+        private int callsInFlight;
+
+        SlotKeys(int slot) {
+            this.slot = slot;
+        }
+    }
+
+    /**
+     * @param node the node's name for the log
+     * @param connection where calls are sent
+     * @param bySlot whether the keys of a call must lie in one hash slot
+     */
+    CommandQueue(String node, Connection connection, boolean bySlot) {
+        this.node = node;
+        this.connection = connection;
+        this.bySlot = bySlot;
+        this.maxCallsOfSlot = bySlot ? 1 : MAX_CALLS;
+        this.maxCommands = bySlot ? MAX_COMMANDS_IN_FLIGHT : Integer.MAX_VALUE;
+    }
+
+    String node() {
+        return node;
+    }
+
+    /** Where its calls are sent. */
+    Connection connection() {
+        return connection;
+    }
+
+    /** Takes a command that has begun. */
+    void offer(PendingCommand command) {
+        mailbox.offer(command);
+        if (!DeferredFlush.defers(this)) {
+            signal();
+        }
+    }
+
+    /** Takes commands that have begun, to be decided together; or hears that such a group ended before it was sent. */
+    void offer(CommandGroup group) {
+        mailbox.offer(group);
+        signal();
+    }
+
+    /** A call is over: its keys are idle. */
+    void finished(ScriptCall call) {
+        mailbox.offer(call);
+        if (!DeferredFlush.defers(this)) {
+            signal();
+        }
+    }
+
+    /** Commands that wait. */
+    int size() {
+        return waiting;
+    }
+
+    @Override
+    protected void drain() {
+        handleMailbox();
+        sendCalls();
+        waiting = count;
+    }
+
+    private void handleMailbox() {
+        for (Object next = mailbox.poll(); next != null; next = mailbox.poll()) {
+            if (next instanceof PendingCommand command) {
+                add(command);
+            } else if (next instanceof CommandGroup group && group.isEnded()) {
+                group.commands().forEach(this::leave);
+            } else if (next instanceof CommandGroup group) {
+                group.commands().forEach(this::add);
+            } else if (next instanceof ScriptCall call) {
+                release(call);
+            }
+        }
+    }
+
+    private void sendCalls() {
+        while (commandsInFlight < maxCommands) {
+            SlotKeys slot = ready.poll();
+            if (slot == null) {
+                return;
+            }
+            slot.isReady = false;
+            ScriptCall call = gather(slot);
+            if (call != null) {
+                slot.callsInFlight++;
+                commandsInFlight += call.size();
+                call.send();
+            }
+            makeReady(slot);
+        }
+    }
+
+    /**
+     * Lets the slot send a call if it has commands and not too many calls in flight; forgets it if it has
+     * neither.
+     */
+    private void makeReady(SlotKeys slot) {
+        if (slot.idle.isEmpty() && slot.callsInFlight == 0) {
+            slots.remove(slot.slot);
+        } else if (!slot.isReady && !slot.idle.isEmpty() && slot.callsInFlight < maxCallsOfSlot) {
+            slot.isReady = true;
+            ready.add(slot);
+        }
+    }
+
+    private void add(PendingCommand command) {
+        if (count >= MAX_WAITING && command.group == null) {
+            if (command.end(new RedisUnavailableException("too many commands wait for Redis"))) {
+                ReplyExecutor.deliver(command);
+            }
+            return;
+        }
+        count++;
+        KeyCommands key = keys.get(command.name);
+        if (key == null) {
+            key = new KeyCommands(command.name);
+            keys.put(command.name, key);
+        }
+        key.add(command);
+        if (!key.isBusy) {
+            makeReady(key);
+        }
+    }
+
+    /** The key need not wait for the group of this command any more. */
+    private void leave(PendingCommand member) {
+        KeyCommands key = keys.get(member.name);
+        if (key != null && key.awaits == member.group) {
+            key.awaits = null;
+            if (!key.isBusy) {
+                makeReady(key);
+            }
+        }
+    }
+
+    private void makeReady(KeyCommands key) {
+        key.isBusy = true;
+        SlotKeys slot = slots.computeIfAbsent(bySlot ? SlotHash.getSlot(key.name) : 0, SlotKeys::new);
+        slot.idle.add(key);
+        makeReady(slot);
+    }
+
+    private void release(ScriptCall call) {
+        commandsInFlight -= call.size();
+        call.slot().callsInFlight--;
+        for (KeyRun run : call.runs()) {
+            release(run.key, run.again());
+        }
+        makeReady(call.slot());
+    }
+
+    /** @param again commands of the key that come before all others, because they did not run */
+    private void release(KeyCommands key, @Nullable PendingCommand again) {
+        count += key.addFirst(again);
+        key.isBusy = false;
+        if (key.isEmpty()) {
+            keys.remove(key.name);
+        } else {
+            makeReady(key);
+        }
+    }
+
+    /** A call with the commands of idle keys; null if all of them were cancelled or expired. */
+    private @Nullable ScriptCall gather(SlotKeys slot) {
+        ScriptCall call = null;
+        for (KeyCommands key = slot.idle.poll(); key != null; key = slot.idle.poll()) {
+            count -= key.dropEnded();
+            PendingCommand first = key.first();
+            if (first == null) {
+                keys.remove(key.name);
+            } else if (first.group != null) {
+                if (call != null) {
+                    slot.idle.addFirst(key);
+                    return call;
+                }
+                ScriptCall together = gather(first.group, key, slot);
+                if (together != null) {
+                    return together;
+                }
+            } else {
+                call = call == null ? new ScriptCall(this, slot, false) : call;
+                int before = call.runs().size();
+                count -= call.add(key);
+                if (call.runs().size() == before) {
+                    // All that were left are cancelled.
+                    slot.idle.addFirst(key);
+                } else if (call.isFull()) {
+                    break;
+                }
+            }
+        }
+        return call == null || call.size() == 0 ? null : call;
+    }
+
+    /**
+     * A call for the group; null if it is not first everywhere: then the key waits for the last of the
+     * others.
+     */
+    private @Nullable ScriptCall gather(CommandGroup group, KeyCommands own, SlotKeys slot) {
+        own.isBusy = false;
+        own.awaits = group;
+        for (PendingCommand member : group.commands()) {
+            KeyCommands key = keys.get(member.name);
+            if (key == null || key.awaits != group) {
+                return null;
+            }
+        }
+        ScriptCall call = new ScriptCall(this, slot, true);
+        boolean isSent = group.leader().markSent(call);
+        for (PendingCommand member : group.commands()) {
+            KeyCommands key = keys.get(member.name);
+            if (key != null) {
+                key.awaits = null;
+                if (key.isBusy) {
+                    // A later command has put it in line for the next call.
+                    slot.idle.remove(key);
+                }
+                if (isSent) {
+                    key.isBusy = true;
+                    call.addMember(key);
+                    count--;
+                } else {
+                    makeReady(key);
+                }
+            }
+        }
+        return isSent ? call : null;
+    }
+}

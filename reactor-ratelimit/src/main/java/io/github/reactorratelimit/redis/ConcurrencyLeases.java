@@ -1,0 +1,216 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.ConcurrencyLimit;
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
+import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.queue.DrainLoop;
+import java.security.SecureRandom;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * The leases that this process holds in Redis. They are renewed three times in the time that a lease lasts,
+ * also after the limiter was closed: their holders may still be at work. The next round is scheduled only
+ * while there are leases.
+ *
+ * <p>The tick of a debit is the number of its lease. If the reply to a take does not come in time, the lease
+ * may exist: it is not renewed, and so it expires.
+ */
+final class ConcurrencyLeases extends DrainLoop {
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+    private static final int HOLDER_BYTES = 9;
+    private static final int RENEWALS_PER_LEASE = 3;
+    private static final int RENEWALS_AT_A_TIME = 256;
+
+    private record Held(String key, long number, long permits) {}
+
+    private final LimiterSettings settings;
+    private final ConcurrencyLimit limit;
+    private final LimiterCommands commands;
+    private final ScriptPolicy policy;
+    private final Consumer<String> freed;
+    private final long leaseMicros;
+    private final long everyNanos;
+    private final String holder = newHolder();
+    private final AtomicLong numbers = new AtomicLong();
+    private final Map<Long, Held> held = new ConcurrentHashMap<>();
+    private final AtomicBoolean renewing = new AtomicBoolean();
+    private volatile boolean due;
+
+    /** Written by the drain loop only. */
+    private volatile boolean scheduled;
+
+    /**
+     * @param freed called with a key whose permits came back while other processes have waiters for it
+     * @throws IllegalArgumentException if the lease is no whole number of microseconds
+     */
+    ConcurrencyLeases(
+            LimiterSettings settings, ConcurrencyLimit limit, LimiterCommands commands, Consumer<String> freed) {
+        this.settings = settings;
+        this.limit = limit;
+        this.commands = commands;
+        this.policy = ScriptPolicy.of(limit, commands.clock());
+        this.freed = freed;
+        this.leaseMicros = Tick.MICROSECOND.ticks("lease", limit.lease());
+        this.everyNanos = Math.max(1, limit.lease().toNanos() / RENEWALS_PER_LEASE);
+    }
+
+    private static String newHolder() {
+        byte[] bytes = new byte[HOLDER_BYTES];
+        RANDOM.nextBytes(bytes);
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
+    }
+
+    private String id(long number) {
+        return holder + "." + number;
+    }
+
+    /** A number for a lease that is not in Redis. */
+    long newNumber() {
+        return numbers.incrementAndGet();
+    }
+
+    private Mono<CommandReply> send(String key, Command command) {
+        return commands.send(key, policy, command).doOnNext(reply -> {
+            if (reply.key().waiterExists()) {
+                freed.accept(key);
+            }
+        });
+    }
+
+    /**
+     * Takes a lease if its permits are there, and keeps it until it is released.
+     *
+     * @param owner what its debit belongs to
+     */
+    Mono<Decision> take(Object owner, String key, long permits, boolean forWaiter) {
+        return Mono.defer(() -> {
+            long number = newNumber();
+            return send(key, Command.takeLease(id(number), permits, leaseMicros, forWaiter))
+                    .map(reply -> {
+                        if (!reply.allowed()) {
+                            return Decision.deny(limit, permits, quota(reply), Decision.Quota.UNKNOWN);
+                        }
+                        keep(new Held(key, number, permits));
+                        return Decision.allow(limit, quota(reply), new Debit(owner, key, limit, permits, number));
+                    });
+        });
+    }
+
+    /** What a take would answer. */
+    Mono<Decision> peek(String key, long permits) {
+        return send(key, Command.peek(permits))
+                .map(reply -> reply.allowed()
+                        ? Decision.wouldAllow(limit, permits, quota(reply))
+                        : Decision.deny(limit, permits, quota(reply), Decision.Quota.UNKNOWN));
+    }
+
+    private Decision.Quota quota(CommandReply reply) {
+        boolean isFree = reply.remaining() == limit.max();
+        return new Decision.Quota(limit.max(), reply.remaining(), isFree ? 0 : Decision.Quota.UNKNOWN);
+    }
+
+    /** Ends all leases of a key. */
+    Mono<Void> reset(String key) {
+        return send(key, Command.reset())
+                .doOnNext(done -> held.values().removeIf(lease -> lease.key().equals(key)))
+                .then();
+    }
+
+    /** Releases a lease. If that fails, its permits count as lost; it expires, because it is not renewed. */
+    Mono<Void> release(Debit debit) {
+        return Mono.defer(() -> {
+            boolean isKept = held.remove(debit.atTick()) != null;
+            return send(debit.key(), Command.releaseLease(id(debit.atTick()), debit.permits(), leaseMicros))
+                    .doOnNext(reply -> {
+                        if (reply.allowed()) {
+                            settings.recorder().counted(Event.REFUNDED, debit.permits());
+                        } else if (isKept) {
+                            settings.recorder().counted(Event.LEASE_LOST, debit.permits());
+                        }
+                    })
+                    .doOnError(lost -> settings.recorder().counted(Event.REFUND_LOST, debit.permits()))
+                    .onErrorComplete(RedisUnavailableException.class)
+                    .then();
+        });
+    }
+
+    private void keep(Held lease) {
+        held.put(lease.number(), lease);
+        if (!scheduled) {
+            signal();
+        }
+    }
+
+    /** Whether a renewal is scheduled. */
+    boolean isRenewing() {
+        return scheduled;
+    }
+
+    @Override
+    protected void drain() {
+        if (due) {
+            due = false;
+            scheduled = false;
+            renewAll();
+        }
+        if (!scheduled && !held.isEmpty()) {
+            scheduled = schedule();
+        }
+    }
+
+    /** Nothing can be renewed if the scheduler was disposed, and with it the limiter. */
+    private boolean schedule() {
+        try {
+            settings.scheduler()
+                    .schedule(
+                            () -> {
+                                due = true;
+                                signal();
+                            },
+                            everyNanos,
+                            TimeUnit.NANOSECONDS);
+            return true;
+        } catch (RejectedExecutionException gone) {
+            return false;
+        }
+    }
+
+    /** A round that takes longer than the time between two is not overtaken by the next. */
+    private void renewAll() {
+        if (renewing.compareAndSet(false, true)) {
+            Flux.fromIterable(List.copyOf(held.values()))
+                    .flatMap(this::renew, RENEWALS_AT_A_TIME)
+                    .doFinally(ended -> renewing.set(false))
+                    .subscribe();
+        }
+    }
+
+    /** What fails is tried again in the next round. */
+    private Mono<Void> renew(Held lease) {
+        if (!held.containsKey(lease.number())) {
+            return Mono.empty();
+        }
+        return send(lease.key(), Command.renewLease(id(lease.number()), lease.permits(), leaseMicros))
+                .doOnNext(reply -> {
+                    if (!reply.allowed() && held.remove(lease.number()) != null) {
+                        settings.recorder().counted(Event.LEASE_LOST, lease.permits());
+                    }
+                })
+                .onErrorComplete()
+                .then();
+    }
+}

@@ -1,0 +1,272 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.CallerThread;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitContext;
+import io.github.reactorratelimit.RateLimitException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.util.context.ContextView;
+
+/**
+ * Sends the commands of one limiter: through the circuit breaker of the key's node, into the queue of that
+ * node, each with its own deadline.
+ */
+final class LimiterCommands {
+
+    static final Duration PROBE_EVERY = Duration.ofMillis(500);
+
+    /** Hears what goes wrong between the limiter and Redis. Called on any thread; must not block. */
+    interface Listener {
+
+        /** The breaker of a node opens: a fallback decides from now on. */
+        void unavailable(String node, RedisUnavailableException why);
+
+        /** The node answers again. */
+        void availableAgain(String node);
+
+        /** A call was answered with an error that is no outage. Once per call. */
+        void failed(RateLimitException error);
+    }
+
+    private final CommandQueues queues;
+    private final RedisKeys keys;
+    private final LimiterSettings settings;
+    private final Deadlines deadlines;
+    private final ServerClock clock;
+    private final ReplyExecutor callbacks;
+    private final boolean onConnection;
+    private final Listener listener;
+    private final ScriptPolicy versions;
+    private final Map<CommandQueue, CircuitBreaker> breakers = new ConcurrentHashMap<>();
+    private final AtomicInteger open = new AtomicInteger();
+    private final Duration mostWait;
+    private final Sinks.Empty<Void> idle = Sinks.empty();
+    private volatile boolean closing;
+    private volatile @Nullable Throwable lastFailure;
+
+    LimiterCommands(
+            CommandQueues queues, RedisKeys keys, LimiterSettings settings, StoreOptions options, Listener listener) {
+        this.queues = queues;
+        this.keys = keys;
+        this.settings = settings;
+        this.deadlines = new Deadlines(settings.scheduler(), options.deadline(), queues::check);
+        this.clock = new ServerClock(settings.scheduler());
+        this.callbacks = new ReplyExecutor(settings.callbacks(), settings.scheduler());
+        this.onConnection = options.onConnection();
+        this.listener = listener;
+        this.versions = ScriptPolicy.versions(settings.policy());
+        // A request and the refund of what it debited in vain.
+        this.mostWait = options.deadline().multipliedBy(2).plusSeconds(1);
+    }
+
+    RedisKeys keys() {
+        return keys;
+    }
+
+    ServerClock clock() {
+        return clock;
+    }
+
+    long now() {
+        return settings.scheduler().now(TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Where a subscriber's code runs: the thread that its Context names, or the connection's if the user
+     * chose so, which is null, or the scheduler for callbacks.
+     */
+    @Nullable
+    Executor executorFor(ContextView context) {
+        CallerThread caller = RateLimitContext.callerThread(context);
+        return caller != null ? caller : onConnection ? null : callbacks;
+    }
+
+    /**
+     * Sends a command. Never blocks, never throws; the command ends once, within the limiter's deadline from
+     * now. It fails with
+     *
+     * <ul>
+     *   <li>{@link RedisUnavailableException} if Redis does not answer in time, cannot be reached, says that
+     *       it cannot answer now, or the breaker is open; {@link RedisUnavailableException#isUnanswered}
+     *       tells whether the command may have run
+     *   <li>{@link RedisErrorReplyException} if Redis replies an error that is no outage: nothing was written
+     *   <li>{@link RedisCorruptStateException} if the key holds something else: nothing was written
+     *   <li>{@link RedisReplyException} if the reply is none of our script: nobody knows what it did
+     *   <li>{@link NewerVersionException} if the key is under a newer policy version: nothing was written
+     * </ul>
+     *
+     * <p>Commands for one key run in the order in which they are sent. A cancelled one that was not sent yet
+     * never is.
+     */
+    void send(PendingCommand command) {
+        if (!begin(command)) {
+            return;
+        }
+        CommandQueue queue = queues.of(command.name);
+        if (mayCall(queue)) {
+            queue.offer(command);
+        } else if (command.end(unavailableAMomentAgo())) {
+            ReplyExecutor.deliver(command);
+        }
+    }
+
+    /**
+     * Sends a command for each subscriber. Signals on the thread that brings the reply. Cancelling does not
+     * undo what ran.
+     */
+    Mono<CommandReply> send(String key, ScriptPolicy policy, Command command) {
+        return new MonoCommand(this, key, policy, command);
+    }
+
+    /** Sends a command about the limiter's policy versions. Signals on the thread that brings the reply. */
+    Mono<CommandReply> sendToRegistry(Command command) {
+        return send("", versions, command);
+    }
+
+    /** One of several commands that are decided together. */
+    record Member(LimiterCommands limiter, String key, ScriptPolicy policy, Command command) {}
+
+    /**
+     * Sends acquires for several keys, perhaps of several limiters, which are decided together: all are
+     * debited or none. Brings the replies in order, up to the first denial. Empty if they cannot travel
+     * together: other connections, other hash slots, one key twice, a policy with a predecessor, an open
+     * breaker. Signals on the thread that brings the reply; cancelling does not undo what ran.
+     */
+    static Mono<List<CommandReply>> sendTogether(List<Member> members) {
+        return new MonoCommandGroup(members);
+    }
+
+    /** Whether the node of a key was unavailable a moment ago, so that commands fail at once. */
+    boolean isUnavailable(String key) {
+        CommandQueue queue = queues.of(keys.named(key));
+        CircuitBreaker breaker = breakers.get(queue);
+        return breaker != null && breaker.isOpen();
+    }
+
+    /** Nanoseconds until the node of a key may be probed again. */
+    long pauseLeft(String key) {
+        return breaker(queues.of(keys.named(key))).pauseLeft(now());
+    }
+
+    /**
+     * Completes when all commands have ended and their replies were delivered, with what {@linkplain
+     * #settling follows} from them. Commands may still be sent. Waits a little longer than the deadline at
+     * most, if a subscriber blocks.
+     */
+    Mono<Void> idle() {
+        return Mono.defer(() -> {
+            closing = true;
+            if (open.get() == 0) {
+                idle.tryEmitEmpty();
+            }
+            return idle.asMono().timeout(mostWait, Mono.empty(), settings.scheduler());
+        });
+    }
+
+    /** Work that has to be done before this is {@linkplain #idle idle}, also between its commands. */
+    <T> Mono<T> settling(Mono<T> work) {
+        return Mono.defer(() -> {
+            open.incrementAndGet();
+            return work.doFinally(end -> ended());
+        });
+    }
+
+    CommandQueues queues() {
+        return queues;
+    }
+
+    boolean mayCall(CommandQueue queue) {
+        CircuitBreaker breaker = breaker(queue);
+        return !breaker.isOpen() || breaker.mayCall(now());
+    }
+
+    private CircuitBreaker breaker(CommandQueue queue) {
+        CircuitBreaker known = breakers.get(queue);
+        return known != null
+                ? known
+                : breakers.computeIfAbsent(
+                        queue, node -> new CircuitBreaker(new NodeListener(node.node()), PROBE_EVERY.toNanos()));
+    }
+
+    /** The deadline counts from here. False if the command was cancelled before. */
+    boolean begin(PendingCommand command) {
+        if (!beginBeside(command)) {
+            return false;
+        }
+        deadlines.begin(command);
+        return true;
+    }
+
+    /** As {@link #begin}, for a command that ends with one that has a deadline. */
+    boolean beginBeside(PendingCommand command) {
+        open.incrementAndGet();
+        boolean begins = command.begin();
+        if (!begins) {
+            ended();
+        }
+        return begins;
+    }
+
+    /**
+     * A command that was {@linkplain #begin begun} is over: delivered, refunded, or cancelled before it was
+     * in flight.
+     */
+    void ended() {
+        if (open.decrementAndGet() == 0 && closing) {
+            idle.tryEmitEmpty();
+        }
+    }
+
+    /** Redis answered a call. */
+    void answered(CommandQueue queue, long serverMicros) {
+        clock.learn(serverMicros);
+        breaker(queue).answered();
+    }
+
+    /** A call failed, or one of its keys. */
+    void failed(CommandQueue queue, Throwable error) {
+        if (error instanceof RedisUnavailableException unavailable) {
+            breaker(queue).failed(unavailable, now());
+            return;
+        }
+        breaker(queue).answered();
+        if (error instanceof RateLimitException replied
+                && !(error instanceof NewerVersionException)
+                && lastFailure != error) {
+            lastFailure = error;
+            listener.failed(replied);
+        }
+    }
+
+    static RedisUnavailableException unavailableAMomentAgo() {
+        return new RedisUnavailableException("Redis was unavailable a moment ago");
+    }
+
+    private final class NodeListener implements CircuitBreaker.Listener {
+
+        private final String node;
+
+        NodeListener(String node) {
+            this.node = node;
+        }
+
+        @Override
+        public void unavailable(RedisUnavailableException why) {
+            listener.unavailable(node, why);
+        }
+
+        @Override
+        public void availableAgain() {
+            listener.availableAgain(node);
+        }
+    }
+}

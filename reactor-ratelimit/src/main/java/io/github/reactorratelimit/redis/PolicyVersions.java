@@ -1,0 +1,428 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.PolicyText;
+import io.github.reactorratelimit.queue.DrainLoop;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * The policy in effect for a limiter: the one it was built with, until a process registers a higher version.
+ * The registry in Redis is read when the limiter opens, when a key turns out to have a newer version, when a
+ * signal says so and when signals were missed. It is read every 30 seconds only where a signal could be
+ * missed for ever, or the limiter has versions.
+ *
+ * <p>Requests wait until the registry was read once: in this drain loop, in order of arrival.
+ */
+final class PolicyVersions extends DrainLoop {
+
+    /**
+     * Less than {@link #PREDECESSOR_MATTERS}: by then every process follows, whether or not signals arrive.
+     */
+    static final Duration READ_EVERY = Duration.ofSeconds(30);
+
+    /**
+     * How much longer than its recovery a predecessor matters: other processes may act under it until they
+     * hear of the change.
+     */
+    static final Duration PREDECESSOR_MATTERS = Duration.ofMinutes(1);
+
+    /** Overrides that are kept as the script reads them; others are made again when they are used. */
+    static final int MAX_OVERRIDES = 1_000;
+
+    private static final int MAX_EARLIER = 1_000;
+
+    private static final AtomicReferenceFieldUpdater<PolicyVersions, InEffect> IN_EFFECT =
+            AtomicReferenceFieldUpdater.newUpdater(PolicyVersions.class, InEffect.class, "inEffect");
+
+    /** Of the store, which users know. */
+    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
+
+    /**
+     * One version.
+     *
+     * @param before its predecessor; null if that is not known, or was equal
+     * @param versionBefore that of the predecessor
+     */
+    private record Version(
+            long number, RateLimitPolicy policy, @Nullable RateLimitPolicy before, long versionBefore) {
+
+        static Version alone(long number, RateLimitPolicy policy) {
+            return new Version(number, policy, null, ScriptPolicy.UNKNOWN);
+        }
+
+        /** Whether only the number differs: then nothing is carried over. */
+        boolean isSameAs(Version other) {
+            return before == null && number <= other.number + 1 && policy.equals(other.policy);
+        }
+    }
+
+    /**
+     * A version as the script reads it.
+     *
+     * @param earlier policies that were in effect before, the very objects
+     * @param beforeUntilNanos how long usage under the predecessor may matter
+     * @param overrides policies that keys have instead
+     */
+    private record InEffect(
+            Version version,
+            ScriptPolicy script,
+            List<RateLimitPolicy> earlier,
+            long beforeUntilNanos,
+            Map<RateLimitPolicy, ScriptPolicy> overrides) {
+
+        boolean isOrWas(RateLimitPolicy policy) {
+            return policy == version.policy || earlier.stream().anyMatch(one -> one == policy);
+        }
+    }
+
+    private final LimiterSettings settings;
+    private final LimiterCommands commands;
+    private final Function<Command, Mono<CommandReply>> registry;
+    private final ClockComparison clocks;
+    private final boolean hasSignals;
+    private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
+    private final AtomicLong readAtNanos;
+    private final Queue<MonoSink<Void>> waiting = new ConcurrentLinkedQueue<>();
+    private volatile InEffect inEffect;
+    private volatile Consumer<RateLimitPolicy> listener = policy -> {};
+
+    /** Whether the registry was read, or never can be. */
+    private volatile boolean opened;
+
+    private volatile boolean hasRead;
+
+    /** What the requests that wait fail with. */
+    private volatile @Nullable Throwable refusal;
+
+    /** @param hasSignals whether other processes tell of new versions */
+    PolicyVersions(
+            LimiterSettings settings,
+            LimiterCommands commands,
+            long version,
+            boolean hasSignals,
+            ClockComparison clocks) {
+        this(settings, commands, commands::sendToRegistry, version, hasSignals, clocks);
+    }
+
+    /** @param registry sends a command about the versions */
+    PolicyVersions(
+            LimiterSettings settings,
+            LimiterCommands commands,
+            Function<Command, Mono<CommandReply>> registry,
+            long version,
+            boolean hasSignals,
+            ClockComparison clocks) {
+        this.settings = settings;
+        this.commands = commands;
+        this.registry = registry;
+        this.clocks = clocks;
+        this.hasSignals = hasSignals;
+        this.readAtNanos = new AtomicLong(commands.now());
+        this.inEffect = inEffect(Version.alone(version, settings.policy()), List.of());
+    }
+
+    /** Reads the registry; the listener hears of each policy that takes effect. */
+    void open(Consumer<RateLimitPolicy> listener) {
+        this.listener = listener;
+        readAside(reading());
+    }
+
+    /**
+     * Whether requests need not wait: the registry was read, and those that waited for that were let through.
+     */
+    boolean isSettled() {
+        return opened && isIdle();
+    }
+
+    /** Completes when the registry was read and all requests that came before were let through. */
+    Mono<Void> settled() {
+        return Mono.create(sink -> {
+            waiting.add(sink);
+            signal();
+            // A reading opens before it ends: if none is in flight and this is open, no other one is needed.
+            Mono<Void> inFlight = reading.get();
+            if (inFlight == null && !opened) {
+                readAside(reading());
+            }
+        });
+    }
+
+    @Override
+    protected void drain() {
+        Throwable error = refusal;
+        if (opened || error != null) {
+            refusal = null;
+            for (MonoSink<Void> next = waiting.poll(); next != null; next = waiting.poll()) {
+                if (opened || error == null) {
+                    next.success();
+                } else {
+                    next.error(error);
+                }
+            }
+        }
+    }
+
+    private InEffect inEffect(Version version, List<RateLimitPolicy> earlier) {
+        RateLimitPolicy before = version.before();
+        ScriptPolicy scriptBefore = before == null ? null : ScriptPolicy.of(before, commands.clock());
+        ScriptPolicy script = ScriptPolicy.of(version.policy(), commands.clock())
+                .withVersion(version.number(), scriptBefore, version.versionBefore());
+        long matters = before == null
+                ? 0
+                : Algorithms.traits(before).recovery().plus(PREDECESSOR_MATTERS).toNanos();
+        return new InEffect(version, script, earlier, commands.now() + matters, new ConcurrentHashMap<>());
+    }
+
+    /** The policy of a key as the script reads it. */
+    ScriptPolicy script(@Nullable RateLimitPolicy override) {
+        InEffect current = inEffect;
+        if (current.version().before() != null) {
+            current = withoutPredecessor(current);
+        }
+        return override == null ? current.script() : overrideScript(current, override);
+    }
+
+    private InEffect withoutPredecessor(InEffect current) {
+        if (current.beforeUntilNanos() - commands.now() > 0) {
+            return current;
+        }
+        Version version = current.version();
+        InEffect alone = inEffect(Version.alone(version.number(), version.policy()), current.earlier());
+        return IN_EFFECT.compareAndSet(this, current, alone) ? alone : inEffect;
+    }
+
+    private ScriptPolicy overrideScript(InEffect current, RateLimitPolicy override) {
+        Map<RateLimitPolicy, ScriptPolicy> overrides = current.overrides();
+        ScriptPolicy known = overrides.get(override);
+        if (known != null) {
+            return known;
+        }
+        if (overrides.size() >= MAX_OVERRIDES) {
+            evictSome(overrides);
+        }
+        long version = current.version().number();
+        return overrides.computeIfAbsent(
+                override,
+                policy -> ScriptPolicy.of(policy, commands.clock()).withVersion(version, null, ScriptPolicy.UNKNOWN));
+    }
+
+    private static void evictSome(Map<RateLimitPolicy, ScriptPolicy> overrides) {
+        Iterator<RateLimitPolicy> policies = overrides.keySet().iterator();
+        for (int i = 0; i < MAX_OVERRIDES / 8 && policies.hasNext(); i++) {
+            policies.next();
+            policies.remove();
+        }
+    }
+
+    /**
+     * The policy under which a debit is refunded: the one in effect if the debit was made under one that is
+     * or was.
+     */
+    ScriptPolicy scriptOf(Debit debit) {
+        boolean isOverride = settings.policiesPerKey() && !inEffect.isOrWas(debit.policy());
+        return script(isOverride ? debit.policy() : null);
+    }
+
+    /** The policy of a key. */
+    RateLimitPolicy policy(@Nullable RateLimitPolicy override) {
+        return override == null ? inEffect.version().policy() : override;
+    }
+
+    /** A process with this version exists. Completes when this limiter has it too. */
+    Mono<Void> follow(long version) {
+        Mono<Void> read = Mono.defer(() -> has(version) ? Mono.empty() : reading());
+        // The first reading that this one joins may have begun before the version was registered.
+        return read.then(read)
+                .then(Mono.defer(() -> has(version) ? Mono.<Void>empty() : Mono.error(unregistered(version))));
+    }
+
+    private boolean has(long version) {
+        return inEffect.version().number() >= version;
+    }
+
+    private RedisUnavailableException unregistered(long version) {
+        return new RedisUnavailableException("limiter '" + settings.name() + "' has a policy of version " + version
+                + " that is not registered; this process has version "
+                + inEffect.version().number());
+    }
+
+    /** @throws IllegalArgumentException if Redis cannot hold the policy exactly */
+    void check(RateLimitPolicy policy) {
+        ScriptPolicy.of(policy, commands.clock());
+    }
+
+    /**
+     * Registers another policy as the next version and follows it. Several processes may do so: one after the
+     * other.
+     */
+    Mono<Void> change(RateLimitPolicy to) {
+        return Mono.defer(() -> isSettled() ? Mono.empty() : settled())
+                .then(Mono.defer(() -> {
+                    Version current = inEffect.version();
+                    return registry.apply(Command.changeVersion(current.number(), current.policy(), to));
+                }))
+                .flatMap(reply -> reply.versions().isEmpty()
+                        ? Mono.empty()
+                        : follow(reply.versions().lastKey()));
+    }
+
+    /** A signal says that there is this version. */
+    void heard(String subject) {
+        try {
+            readAside(follow(Long.parseLong(subject)));
+        } catch (NumberFormatException stranger) {
+            LOG.debug("A signal names no policy version");
+        }
+    }
+
+    /** Anything may have happened, also since the reading in flight was made. */
+    void readAgain() {
+        Mono<Void> older = reading.get();
+        readAside(older == null ? reading() : older.onErrorComplete().then(Mono.defer(this::reading)));
+    }
+
+    /** For each command that is sent: nothing else looks whether it is time. */
+    void readIfDue() {
+        if (!hasSignals || inEffect.version().number() > 0) {
+            long now = commands.now();
+            long last = readAtNanos.get();
+            if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
+                readAside(reading());
+            }
+        }
+    }
+
+    /** What goes wrong is logged where it happens, or by {@link #failed}. */
+    private static void readAside(Mono<Void> read) {
+        read.subscribe(done -> {}, failed -> {});
+    }
+
+    /** The one reading in flight. */
+    private Mono<Void> reading() {
+        Mono<Void> inFlight = reading.get();
+        if (inFlight != null) {
+            return inFlight;
+        }
+        Mono<Void> mine = Mono.defer(this::read)
+                .doOnNext(reply -> learn(reply.versions()))
+                .then()
+                .doOnSuccess(done -> letThrough(null))
+                .doOnTerminate(() -> reading.set(null))
+                .doOnError(this::failed)
+                .cache();
+        Mono<Void> first = reading.compareAndExchange(null, mine);
+        return first == null ? mine : first;
+    }
+
+    private Mono<CommandReply> read() {
+        Version current = inEffect.version();
+        long sentNanos = commands.now();
+        Command read = current.number() == 0
+                ? Command.readVersions()
+                : Command.registerVersion(current.number(), current.policy());
+        return registry.apply(read).doOnNext(reply -> clocks.compare(reply.key().nowMicros(), sentNanos));
+    }
+
+    /**
+     * Without the registry nobody can tell what was spent before. Requests go on only if it is broken for
+     * good.
+     */
+    private void failed(Throwable error) {
+        if (error instanceof RedisUnavailableException) {
+            letThrough(error);
+            return;
+        }
+        if (!(error instanceof RedisErrorReplyException)) {
+            LOG.warn(
+                    "Limiter '{}': its policy versions in Redis cannot be read, {}", settings.name(), error.toString());
+        }
+        letThrough(null);
+    }
+
+    private void letThrough(@Nullable Throwable error) {
+        if (error == null) {
+            opened = true;
+        } else {
+            refusal = error;
+        }
+        signal();
+    }
+
+    /** By one reading at a time. */
+    private void learn(NavigableMap<Long, String> versions) {
+        boolean isFirst = !hasRead;
+        hasRead = true;
+        InEffect known = inEffect;
+        if (versions.isEmpty()
+                || (!isFirst && versions.lastKey() <= known.version().number())) {
+            return;
+        }
+        Version next = newest(versions, known.version());
+        if (next.isSameAs(known.version())) {
+            inEffect = inEffect(Version.alone(next.number(), known.version().policy()), known.earlier());
+        } else {
+            List<RateLimitPolicy> earlier = new ArrayList<>(known.earlier());
+            earlier.add(known.version().policy());
+            int surplus = Math.max(0, earlier.size() - MAX_EARLIER);
+            inEffect = inEffect(next, List.copyOf(earlier.subList(surplus, earlier.size())));
+        }
+        listener.accept(inEffect.version().policy());
+    }
+
+    private Version newest(NavigableMap<Long, String> versions, Version known) {
+        long number = versions.lastKey();
+        RateLimitPolicy policy = parse(versions.lastEntry().getValue());
+        if (number == known.number() && !policy.equals(known.policy())) {
+            LOG.error(
+                    "Limiter '{}': version {} is registered with {}, which is in effect here too; raise the version for {}",
+                    settings.name(),
+                    number,
+                    policy,
+                    known.policy());
+        }
+        Map.Entry<Long, String> lower = versions.lowerEntry(number);
+        RateLimitPolicy own = known.number() < number ? known.policy() : null;
+        RateLimitPolicy before = lower == null ? own : parse(lower.getValue());
+        long versionBefore = lower == null ? known.number() : lower.getKey();
+        return new Version(number, policy, policy.equals(before) ? null : before, versionBefore);
+    }
+
+    static RateLimitPolicy parse(String text) {
+        try {
+            return PolicyText.parse(text);
+        } catch (IllegalArgumentException unknown) {
+            throw new RedisCorruptStateException("the policy versions of the limiter hold " + unknown.getMessage());
+        }
+    }
+
+    /** The number of the version in effect. */
+    long number() {
+        return inEffect.version().number();
+    }
+
+    /** For tests: how many overrides are kept. */
+    int overrides() {
+        return inEffect.overrides().size();
+    }
+}

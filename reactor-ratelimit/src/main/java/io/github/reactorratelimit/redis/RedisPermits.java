@@ -1,0 +1,389 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.LimiterSettings;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Mono;
+
+/**
+ * Acquires and refunds permits for the keys of one limiter. A request is decided by the first that can:
+ * prepaid permits, a known denial, Redis, or the fallback while Redis is unavailable. Replies come on the
+ * connection's thread.
+ */
+final class RedisPermits {
+
+    private final LimiterSettings settings;
+    private final VersionedCommands commands;
+    private final RedisQueues queues;
+    private final SignalChannel signals;
+    private final Object owner;
+    private final FailureFallback fallback;
+    private final LocalSpending spending;
+    private final ClockComparison clocks;
+    private final @Nullable DenialCache denials;
+    private final @Nullable PrepaidPermits prepaid;
+    private final long instance = ThreadLocalRandom.current().nextLong(1, 1L << 32);
+
+    /** @param owner what debits belong to */
+    RedisPermits(
+            LimiterSettings settings,
+            StoreOptions options,
+            VersionedCommands commands,
+            RedisQueues queues,
+            SignalChannel signals,
+            ClockComparison clocks,
+            Object owner) {
+        this.settings = settings;
+        this.commands = commands;
+        this.queues = queues;
+        this.signals = signals;
+        this.clocks = clocks;
+        this.owner = owner;
+        this.fallback = new FailureFallback(settings, options.failureMode(), commands.commands()::pauseLeft);
+        this.spending = new LocalSpending(settings, commands, LocalSpending.MAX_KEYS);
+        this.denials = options.denialCache() ? new DenialCache() : null;
+        Duration leaseTime = options.leaseTime();
+        this.prepaid =
+                leaseTime == null ? null : new PrepaidPermits(settings, commands, owner, this::sendRefund, leaseTime);
+    }
+
+    long now() {
+        return commands.now();
+    }
+
+    Object owner() {
+        return owner;
+    }
+
+    /** Tells the slots of this limiter in this process from those of others. */
+    long instance() {
+        return instance;
+    }
+
+    FailureFallback fallback() {
+        return fallback;
+    }
+
+    VersionedCommands commands() {
+        return commands;
+    }
+
+    /** The policy of a key; null stands for the limiter's. */
+    RateLimitPolicy policy(@Nullable RateLimitPolicy override) {
+        return commands.versions().policy(override);
+    }
+
+    /** Sends a command that needs no other care than the policy in effect. */
+    Mono<CommandReply> send(String key, @Nullable RateLimitPolicy override, Command command) {
+        return commands.send(key, override, command).doOnNext(reply -> redisAnswered());
+    }
+
+    private void redisAnswered() {
+        if (fallback.share() != null) {
+            spending.charge();
+        }
+    }
+
+    /** Spends prepaid permits without allocating. */
+    boolean spendPrepaidNow(String key, @Nullable RateLimitPolicy override, long permits) {
+        return prepaid != null && prepaid.spendNow(key, commands.versions().script(override), permits);
+    }
+
+    /** Spends prepaid permits; null if there are not so many. */
+    @Nullable
+    Decision spendPrepaid(String key, @Nullable RateLimitPolicy override, long permits) {
+        return prepaid == null ? null : prepaid.spend(key, commands.versions().script(override), permits);
+    }
+
+    /** Decides without a call; null if only Redis knows. */
+    @Nullable
+    Decision decideNow(String key, ScriptPolicy policy, long permits) {
+        Decision spent = prepaid == null ? null : prepaid.spend(key, policy, permits);
+        if (spent != null || denials == null) {
+            return spent;
+        }
+        KnownDenial known = denials.known(key);
+        if (known == null) {
+            return null;
+        }
+        long missing = prepaid == null ? permits : permits - prepaid.left(key, policy);
+        return denials.deny(known, key, policy, permits, missing, now());
+    }
+
+    /** Of what is known of a key, to be read before a call is sent. */
+    long generation(String key) {
+        return denials == null ? 0 : denials.generation(key);
+    }
+
+    /** Where a request that is about to be sent claims its cost, if anywhere. */
+    @Nullable
+    KnownDebt debt(String key, ScriptPolicy policy) {
+        return denials == null ? null : denials.debt(key, policy);
+    }
+
+    /**
+     * The decision of Redis on an acquire, together with prepaid permits. Null if both together may be
+     * enough: then {@link #acquireAgain}.
+     *
+     * @param generation read before the call was sent
+     * @param sentNanos a time before the call was sent
+     */
+    @Nullable
+    Decision decided(
+            String key, @Nullable RateLimitPolicy override, CommandReply reply, long generation, long sentNanos) {
+        learn(key, reply, generation, sentNanos);
+        if (prepaid == null) {
+            return reply.toDecision(owner, key);
+        }
+        long permits = reply.command().permits();
+        if (reply.allowed()) {
+            prepaid.granted(key, override, reply);
+        } else {
+            Decision spent = prepaid.spend(key, reply.policy(), permits);
+            if (spent != null) {
+                return spent;
+            }
+        }
+        long left = prepaid.left(key, reply.policy());
+        if (left == 0) {
+            return reply.toDecision(owner, key);
+        }
+        boolean mayBeEnough = !reply.allowed() && left + reply.remaining() >= permits;
+        return mayBeEnough ? null : withPrepaid(reply, left).toDecision(owner, key);
+    }
+
+    /** Learns from the reply to an acquire. */
+    void learn(String key, CommandReply reply, long generation, long sentNanos) {
+        redisAnswered();
+        clocks.compare(reply.key().nowMicros(), sentNanos);
+        if (denials != null && (!reply.allowed() || !denials.isEmpty())) {
+            denials.learn(key, reply, generation, sentNanos, now());
+        }
+    }
+
+    private static CommandReply withPrepaid(CommandReply reply, long left) {
+        return new CommandReply(
+                reply.command(),
+                reply.policy(),
+                reply.key(),
+                reply.allowed(),
+                reply.remaining() + left,
+                reply.waitMicros(),
+                reply.resetMicros(),
+                reply.part(),
+                reply.moreMicros(),
+                reply.byRefund(),
+                reply.count(),
+                reply.text());
+    }
+
+    /** Refunds the prepaid permits of a key first, so that the request finds all of them in Redis. */
+    Mono<Decision> acquireAgain(String key, @Nullable RateLimitPolicy override, long permits) {
+        return Mono.defer(() -> {
+            refundPrepaid(key);
+            return acquireForWaiter(key, override, permits, reply -> {});
+        });
+    }
+
+    /** Acquires in Redis, behind the waiters that it knows of. */
+    Mono<Decision> acquire(String key, @Nullable RateLimitPolicy override, long permits) {
+        return Mono.defer(() -> {
+                    long generation = generation(key);
+                    long sentNanos = now();
+                    return commands.send(key, override, Command.acquire(permits))
+                            .flatMap(reply -> {
+                                Decision decision = decided(key, override, reply, generation, sentNanos);
+                                return decision == null ? acquireAgain(key, override, permits) : Mono.just(decision);
+                            });
+                })
+                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+    }
+
+    /** Acquires once more, because the first command met a newer policy version; within its deadline. */
+    Mono<Decision> acquireAfter(
+            NewerVersionException newer,
+            long deadlineNanos,
+            String key,
+            @Nullable RateLimitPolicy override,
+            long permits) {
+        return commands.sendAfter(newer, deadlineNanos, key, override, Command.acquire(permits))
+                .map(reply -> reply.toDecision(owner, key))
+                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+    }
+
+    /** Acquires in Redis, whatever is known or prepaid. */
+    Mono<Decision> acquireForWaiter(
+            String key, @Nullable RateLimitPolicy override, long permits, Consumer<CommandReply> learn) {
+        return send(key, override, Command.acquire(permits))
+                .doOnNext(learn)
+                .map(reply -> reply.toDecision(owner, key))
+                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+    }
+
+    /** Acquires without Redis. */
+    Mono<Decision> degraded(String key, @Nullable RateLimitPolicy override, long permits) {
+        return fallback.decide(key, policy(override), permits, () -> spending.add(key, override, permits));
+    }
+
+    /** What an acquire would answer. The prepaid permits count if no waiter could need them. */
+    Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
+        return Mono.defer(() -> {
+                    ScriptPolicy policy = commands.versions().script(override);
+                    long left = prepaid == null || queues.hasWaiters(key) ? 0 : prepaid.left(key, policy);
+                    return send(key, override, Command.peek(Math.max(1, permits - left)))
+                            .map(reply -> peeked(reply, permits, left));
+                })
+                .onErrorResume(RedisUnavailableException.class, error -> fallback.peek(key, policy(override), permits));
+    }
+
+    private static Decision peeked(CommandReply reply, long permits, long left) {
+        Decision.Quota known = reply.quota();
+        Decision.Quota quota = new Decision.Quota(
+                known.limit(), known.remaining() + left, known.resetAfterNanos(), known.moreAfterNanos());
+        return reply.allowed() || (left > 0 && quota.remaining() >= permits)
+                ? Decision.wouldAllow(reply.binding(), permits, quota)
+                : Decision.deny(reply.binding(), permits, quota, reply.waitNanos());
+    }
+
+    /**
+     * Denies a request that may not overtake waiters which Redis does not know of: at least until the whole
+     * limit is there.
+     */
+    Mono<Decision> denyBehindWaiters(String key, @Nullable RateLimitPolicy override, long permits) {
+        return Mono.defer(
+                        () -> send(key, override, Command.peek(policy(override).capacity())))
+                .onErrorResume(
+                        PermitsExceedCapacityException.class,
+                        changed -> send(key, override, Command.peek(changed.capacity())))
+                .map(reply -> peeked(reply, permits, 0))
+                .onErrorResume(RedisUnavailableException.class, error -> fallback.peek(key, policy(override), permits))
+                .map(seen -> {
+                    long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
+                    Decision.Quota nothing = new Decision.Quota(seen.limit(), 0, alone);
+                    Decision denied = Decision.deny(seen.policy(), permits, nothing, alone);
+                    return seen.degradation().map(denied::asDegraded).orElse(denied);
+                });
+    }
+
+    /** A denial without a call; {@code retryAfterNanos} may be unknown. */
+    Decision deny(@Nullable RateLimitPolicy override, long permits, long retryAfterNanos) {
+        RateLimitPolicy policy = policy(override);
+        Decision.Quota nothing = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(policy, permits, nothing, retryAfterNanos);
+    }
+
+    /** Refunds a debit. Permits that cannot come back are counted as lost. */
+    Mono<Void> refund(Debit debit) {
+        return sendRefund(debit)
+                .doOnNext(lost -> {
+                    count(Event.REFUND_LOST, lost);
+                    count(Event.REFUNDED, debit.permits() - lost);
+                })
+                .doOnError(failed -> count(Event.REFUND_LOST, debit.permits()))
+                .onErrorComplete(RedisUnavailableException.class)
+                .then();
+    }
+
+    private void count(Event event, long permits) {
+        if (permits > 0) {
+            settings.recorder().counted(event, permits);
+        }
+    }
+
+    /** Refunds a debit, and says how many of its permits are lost. */
+    private Mono<Long> sendRefund(Debit debit) {
+        String key = debit.key();
+        return commands.commands()
+                .settling(changing(key, commands.refund(debit)))
+                .doOnNext(reply -> {
+                    queues.freed(key);
+                    signals.publish(SignalChannel.Kind.FREED, key);
+                })
+                .map(CommandReply::count);
+    }
+
+    /** Refunds a debit that nobody needs, without waiting for it. */
+    void refundAside(Debit debit) {
+        refund(debit).subscribe(done -> {}, counted -> {});
+    }
+
+    /** Refunds what a decision debited that nobody received. */
+    void refundUnused(Decision unused) {
+        unused.debit().filter(Debit::claim).ifPresent(this::refundAside);
+    }
+
+    /** Frees a slot that lies ahead. One that cannot be freed passes unused. */
+    void freeSlot(String key, @Nullable RateLimitPolicy override, Command free) {
+        commands.commands()
+                .settling(changing(key, commands.send(key, override, free)))
+                .subscribe(
+                        done -> signals.publish(SignalChannel.Kind.FREED, key),
+                        lost -> count(Event.REFUND_LOST, free.permits()));
+    }
+
+    /**
+     * The key may have more than was known: from before the command is sent, because a later one finds it
+     * done, until it ended. A command that was given up may still run.
+     */
+    <T> Mono<T> changing(String key, Mono<T> change) {
+        return Mono.defer(() -> {
+            forget(key);
+            return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
+        });
+    }
+
+    /** Forgets denials of a key. */
+    void forget(String key) {
+        if (denials != null) {
+            denials.forget(key);
+        }
+    }
+
+    /** Forgets denials of all keys. */
+    void forgetAll() {
+        if (denials != null) {
+            denials.forgetAll();
+        }
+    }
+
+    /** Another policy is in effect: nothing that is known of any key holds. */
+    void policyChanged(RateLimitPolicy policy) {
+        fallback.follow(policy);
+        forgetAll();
+        if (prepaid != null) {
+            prepaid.loseAll();
+        }
+    }
+
+    /** Prepaid permits of a key were debited from a state that is gone. */
+    void dropPrepaid(String key) {
+        if (prepaid != null) {
+            prepaid.drop(key);
+        }
+    }
+
+    /** Refunds the prepaid permits of a key: what is sent for the key after this finds them in Redis. */
+    void refundPrepaid(String key) {
+        if (prepaid != null) {
+            prepaid.refundNow(key);
+        }
+    }
+
+    /** Keys that have prepaid permits now, or may have soon. */
+    int prepaidKeys() {
+        return prepaid == null ? 0 : prepaid.size();
+    }
+
+    /** Refunds what was prepaid; completes when everything that was sent has ended. */
+    Mono<Void> close() {
+        Mono<Void> refunded = prepaid == null ? Mono.empty() : prepaid.close();
+        return refunded.then(commands.commands().idle()).then(fallback.close());
+    }
+}

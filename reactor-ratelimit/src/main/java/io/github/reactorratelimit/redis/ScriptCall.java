@@ -1,0 +1,249 @@
+package io.github.reactorratelimit.redis;
+
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.protocol.CommandType;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One EVALSHA: commands for one key or many. It ends when the reply comes, or when the deadlines of all its
+ * commands have passed; then a late reply is discarded, and what it debited stays debited.
+ */
+final class ScriptCall {
+
+    /** What a call may cost the server, in microseconds: other callers wait meanwhile. */
+    static final int MAX_COST = 1_500;
+
+    /** Fewer than a script can pass to one command. */
+    static final int MAX_KEYS = 256;
+
+    static final int MAX_COMMANDS = 1_024;
+    private static final int MAX_POLICIES = 64;
+
+    private final CommandQueue queue;
+    private final CommandQueue.SlotKeys slot;
+    private final boolean together;
+    private final List<KeyRun> runs = new ArrayList<>();
+    private final List<ScriptPolicy> policies = new ArrayList<>(2);
+
+    /** Commands whose deadline has not passed; until it is sent, below 0 by those whose deadline has. */
+    private final AtomicInteger unexpired = new AtomicInteger();
+
+    private final AtomicReference<@Nullable RedisUnavailableException> missed = new AtomicReference<>();
+
+    /** 1 when it is over; the thread that sets it ends the commands. */
+    private final AtomicInteger over = new AtomicInteger();
+
+    private int commands;
+    private int cost;
+    private volatile @Nullable Future<?> sent;
+
+    /** @param together whether the commands are decided together */
+    ScriptCall(CommandQueue queue, CommandQueue.SlotKeys slot, boolean together) {
+        this.queue = queue;
+        this.slot = slot;
+        this.together = together;
+    }
+
+    /** Where its keys come from. */
+    CommandQueue.SlotKeys slot() {
+        return slot;
+    }
+
+    List<KeyRun> runs() {
+        return runs;
+    }
+
+    List<ScriptPolicy> policies() {
+        return policies;
+    }
+
+    boolean isTogether() {
+        return together;
+    }
+
+    /** How many commands travel in it. */
+    int size() {
+        return commands;
+    }
+
+    boolean isFull() {
+        return cost >= MAX_COST
+                || commands >= MAX_COMMANDS
+                || runs.size() >= MAX_KEYS
+                || policies.size() >= MAX_POLICIES;
+    }
+
+    /** Takes commands of a key under one policy, as many as fit; how many left the queue of the key. */
+    int add(KeyCommands key) {
+        int taken = 0;
+        KeyRun run = null;
+        for (PendingCommand next = key.first(); next != null; next = key.first()) {
+            boolean isOther = run != null && next.policy != run.policy;
+            if (isOther || next.group != null || (run != null && isFull())) {
+                break;
+            }
+            key.removeFirst();
+            taken++;
+            if (next.markSent(this)) {
+                if (run == null) {
+                    run = new KeyRun(key, next, policyIndex(next.policy));
+                    runs.add(run);
+                } else {
+                    run.add(next);
+                }
+                cost += run.isPlain() && run.size() > 1 ? 0 : next.policy.cost(next.command);
+                commands++;
+            }
+        }
+        return taken;
+    }
+
+    /** Takes the first command of a key, a member of the group that this call is for. */
+    void addMember(KeyCommands key) {
+        PendingCommand member = key.first();
+        if (member != null) {
+            key.removeFirst();
+            member.markSent(this);
+            runs.add(new KeyRun(key, member, policyIndex(member.policy)));
+            commands++;
+        }
+    }
+
+    private int policyIndex(ScriptPolicy policy) {
+        int index = policies.indexOf(policy);
+        if (index < 0) {
+            policies.add(policy);
+            return policies.size();
+        }
+        return index + 1;
+    }
+
+    void send() {
+        if (unexpired.addAndGet(together ? 1 : commands) == 0) {
+            abandon(missedDeadline());
+        } else {
+            send(CommandType.EVALSHA);
+        }
+    }
+
+    private void send(CommandType type) {
+        boolean withText = type == CommandType.EVAL;
+        try {
+            CallOutput output = new CallOutput();
+            RedisFuture<?> future = queue.connection().dispatch(type, output, CallArguments.of(this, withText));
+            sent = future;
+            if (over.get() != 0) {
+                future.cancel(true);
+            }
+            future.whenComplete((ignored, error) -> came(withText, output, error));
+        } catch (Throwable notSent) {
+            fail(ReplyErrors.classify(notSent));
+        }
+    }
+
+    private void came(boolean withText, CallOutput output, @Nullable Throwable error) {
+        if (error == null) {
+            succeed(output);
+            return;
+        }
+        Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+        if (!withText && cause instanceof RedisNoScriptException && over.get() == 0) {
+            // Nothing ran, and nothing else for its keys is in flight.
+            send(CommandType.EVAL);
+        } else {
+            fail(ReplyErrors.classify(cause));
+        }
+    }
+
+    private void succeed(CallOutput output) {
+        if (!over.compareAndSet(0, 1)) {
+            return;
+        }
+        List<PendingCommand> ended = new ArrayList<>(commands);
+        try {
+            new CallReply(this, output).end(ended);
+        } catch (RedisReplyException malformed) {
+            endAll(malformed, ended);
+        }
+        finish(ended);
+    }
+
+    private void fail(Throwable error) {
+        if (over.compareAndSet(0, 1)) {
+            List<PendingCommand> ended = new ArrayList<>(commands);
+            endAll(error, ended);
+            finish(ended);
+        }
+    }
+
+    private void endAll(Throwable error, List<PendingCommand> ended) {
+        for (KeyRun run : runs) {
+            run.fail(queue, error, ended);
+        }
+    }
+
+    /**
+     * Code of ours and of subscribers that chose the connection's thread runs first: what it sends shares the
+     * next call.
+     */
+    private void finish(List<PendingCommand> ended) {
+        ReplyExecutor.deliverHere(ended, () -> queue.finished(this));
+        ReplyExecutor.deliverElsewhere(ended);
+    }
+
+    CommandQueue queue() {
+        return queue;
+    }
+
+    /** The deadline of a command has passed. */
+    void expire(PendingCommand command) {
+        RedisUnavailableException error = missedDeadline();
+        boolean delivers = command.end(error);
+        command.limiter.failed(queue, error);
+        if (unexpired.decrementAndGet() == 0) {
+            abandon(error);
+        }
+        if (delivers) {
+            ReplyExecutor.deliver(command);
+        }
+    }
+
+    /** The same for all its commands. */
+    private RedisUnavailableException missedDeadline() {
+        RedisUnavailableException known = missed.get();
+        if (known != null) {
+            return known;
+        }
+        RedisUnavailableException error =
+                RedisUnavailableException.unanswered("no answer from Redis within the deadline", null);
+        return missed.compareAndSet(null, error) ? error : missedDeadline();
+    }
+
+    /**
+     * Frees the keys. A command that was not written yet is dropped, so that a reconnect does not send it
+     * late. Of a group only the leader has a deadline: the others end here.
+     */
+    private void abandon(RedisUnavailableException error) {
+        if (over.compareAndSet(0, 1)) {
+            Future<?> inFlight = sent;
+            if (inFlight != null) {
+                inFlight.cancel(true);
+            }
+            for (KeyRun run : runs) {
+                run.forEach(command -> {
+                    if (command.end(error)) {
+                        ReplyExecutor.deliver(command);
+                    }
+                });
+            }
+            queue.finished(this);
+        }
+    }
+}

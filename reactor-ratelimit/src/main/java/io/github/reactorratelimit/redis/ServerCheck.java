@@ -1,0 +1,157 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.redis.SelfTest.Finding;
+import io.github.reactorratelimit.redis.SelfTest.Severity;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+
+/**
+ * Asks a server, or every master of a Cluster, whether limiters can work there. Everything is sent at once,
+ * beside the decisions of the limiters and not before them.
+ */
+final class ServerCheck {
+
+    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    private final RedisConnector.Opened opened;
+    private final boolean clustered;
+    private final String prefix;
+    private final RedisScript script = RedisScript.ofSelfTest();
+
+    ServerCheck(RedisConnector.Opened opened, String prefix) {
+        this.opened = opened;
+        this.clustered = opened.connection() instanceof StatefulRedisClusterConnection;
+        this.prefix = prefix;
+    }
+
+    /** Says in the log what it finds. */
+    void runAside() {
+        run().subscribe(test -> test.findings().forEach(finding -> LOG.warn("Redis self-test, {}", finding)));
+    }
+
+    /** One answer, never an error; on a thread that may run the user's code. */
+    Mono<SelfTest> run() {
+        return Flux.merge(servers(), signals())
+                .onErrorResume(error -> Flux.just(judge("self-test", error)))
+                .collectList()
+                .map(SelfTest::new)
+                .publishOn(Schedulers.boundedElastic());
+    }
+
+    @SuppressWarnings("unchecked") // a link's connections are of Strings
+    private Flux<Finding> servers() {
+        if (!clustered) {
+            return server("", opened.commands(), key -> true);
+        }
+        StatefulRedisClusterConnection<String, String> cluster =
+                (StatefulRedisClusterConnection<String, String>) opened.connection();
+        return Flux.defer(() -> Flux.fromIterable(List.copyOf(cluster.getPartitions()))
+                .filter(node -> !node.hasNoSlots())
+                .flatMap(node -> master(cluster, node)));
+    }
+
+    private Flux<Finding> master(StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
+        String where = node.getUri().getHost() + ":" + node.getUri().getPort() + ": ";
+        return Mono.fromCompletionStage(() -> cluster.getConnectionAsync(node.getNodeId()))
+                .flatMapMany(
+                        connection -> server(where, connection.async(), key -> node.hasSlot(SlotHash.getSlot(key))))
+                .onErrorResume(error ->
+                        Flux.just(new Finding(Severity.ERROR, where + "cannot connect: " + error.getMessage())));
+    }
+
+    private Flux<Finding> server(
+            String where, RedisClusterAsyncCommands<String, String> commands, Predicate<String> isHere) {
+        return Flux.defer(() -> {
+            String[] keys = probeKeys(isHere);
+            Mono<List<Finding>> info = asked("info", commands::info, text -> new ServerInfo(text).findings(clustered));
+            Mono<List<Finding>> known = asked(
+                    "evalsha",
+                    () -> commands.<List<String>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys),
+                    this::failures);
+            Mono<List<Finding>> unknown = asked(
+                    "eval",
+                    () -> commands.<List<String>>eval(script.text(), ScriptOutputType.MULTI, keys),
+                    this::failures);
+            return Mono.zip(info, known, unknown)
+                    .flatMapIterable(all -> relevant(all.getT1(), all.getT2(), all.getT3()))
+                    .map(finding -> new Finding(finding.severity(), where + finding.message()));
+        });
+    }
+
+    /** What a server says about itself explains why commands fail there. */
+    private static List<Finding> relevant(List<Finding> info, List<Finding> known, List<Finding> unknown) {
+        return info.stream().anyMatch(finding -> finding.severity() == Severity.ERROR)
+                ? info
+                : Stream.of(info, known, unknown).flatMap(List::stream).toList();
+    }
+
+    private String[] probeKeys(Predicate<String> isHere) {
+        RedisKeys keys = new RedisKeys(prefix, "self-test");
+        for (; ; ) {
+            String name = Long.toHexString(ThreadLocalRandom.current().nextLong());
+            String[] candidates = {keys.named(name), keys.named(name) + ":log", keys.named(name) + ":free"};
+            if (isHere.test(candidates[0])) {
+                return candidates;
+            }
+        }
+    }
+
+    private Flux<Finding> signals() {
+        String channel = new RedisKeys(prefix, "self-test").signalChannel();
+        StatefulRedisPubSubConnection<String, String> pubSub = opened.pubSub();
+        return pubSub == null
+                ? Flux.empty()
+                : Flux.merge(
+                        signal("publish", () -> opened.commands().publish(channel, "")),
+                        signal("subscribe", () -> pubSub.async().subscribe(channel)),
+                        signal("unsubscribe", () -> pubSub.async().unsubscribe(channel)));
+    }
+
+    private <T> Flux<Finding> signal(String command, Supplier<RedisFuture<T>> sent) {
+        return asked(command, sent, done -> List.of()).flatMapIterable(findings -> findings);
+    }
+
+    /** The command's own error is a finding too; that a script is not known is none. */
+    private <T> Mono<List<Finding>> asked(
+            String command, Supplier<RedisFuture<T>> sent, Function<T, List<Finding>> judged) {
+        return Mono.fromCompletionStage(sent)
+                .map(judged)
+                .defaultIfEmpty(List.of())
+                .timeout(PATIENCE, Schedulers.parallel())
+                .onErrorResume(RedisNoScriptException.class, unknown -> Mono.just(List.of()))
+                .onErrorResume(error -> Mono.just(List.of(judge(command, error))));
+    }
+
+    private Finding judge(String command, Throwable error) {
+        return error instanceof RedisCommandExecutionException
+                ? Refusal.judge(prefix, command, String.valueOf(error.getMessage()))
+                : new Finding(Severity.ERROR, "no answer from Redis: " + error.getMessage());
+    }
+
+    /** Pairs of a command and its error. */
+    private List<Finding> failures(List<String> pairs) {
+        return Stream.iterate(0, i -> i + 1 < pairs.size(), i -> i + 2)
+                .map(i -> Refusal.judge(prefix, pairs.get(i), pairs.get(i + 1)))
+                .toList();
+    }
+}

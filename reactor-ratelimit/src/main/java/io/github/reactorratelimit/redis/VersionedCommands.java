@@ -1,0 +1,164 @@
+package io.github.reactorratelimit.redis;
+
+import io.github.reactorratelimit.Debit;
+import io.github.reactorratelimit.PermitsExceedCapacityException;
+import io.github.reactorratelimit.RateLimitPolicy;
+import java.time.Duration;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Sends commands under the policy in effect. A command that meets a key with a newer version follows that
+ * version and is sent once more, because nothing ran. All of that happens within one deadline. Replies come
+ * on the connection's thread.
+ */
+final class VersionedCommands {
+
+    /** A slot was to be reserved or freed, but the policy in effect has none. Nothing was sent. */
+    static final class NoSlotsException extends RuntimeException {
+
+        private static final long serialVersionUID = 1L;
+
+        NoSlotsException() {
+            super("the policy in effect has no slots", null, false, false);
+        }
+    }
+
+    private final LimiterCommands commands;
+    private final PolicyVersions versions;
+    private final Scheduler timer;
+    private final Duration deadline;
+
+    VersionedCommands(LimiterCommands commands, PolicyVersions versions, Scheduler timer, Duration deadline) {
+        this.commands = commands;
+        this.versions = versions;
+        this.timer = timer;
+        this.deadline = deadline;
+    }
+
+    LimiterCommands commands() {
+        return commands;
+    }
+
+    PolicyVersions versions() {
+        return versions;
+    }
+
+    long now() {
+        return commands.now();
+    }
+
+    long deadlineNanos() {
+        return deadline.toNanos();
+    }
+
+    /** Sends a command for each subscriber. Cancelling does not undo what ran. */
+    Mono<CommandReply> send(String key, @Nullable RateLimitPolicy override, Command command) {
+        return inEffect(() -> sendOnce(key, override, command));
+    }
+
+    private Mono<CommandReply> sendOnce(String key, @Nullable RateLimitPolicy override, Command command) {
+        ScriptPolicy script = versions.script(override);
+        check(script, command);
+        return commands.send(key, script, command);
+    }
+
+    /**
+     * Whether a command under this policy may be sent directly: the policy is in effect for keys with this
+     * override.
+     */
+    boolean isInEffect(ScriptPolicy policy, @Nullable RateLimitPolicy override) {
+        if (!versions.isSettled() || versions.script(override) != policy) {
+            return false;
+        }
+        versions.readIfDue();
+        return true;
+    }
+
+    /** Sends a command that met a newer version, within its first deadline. */
+    Mono<CommandReply> sendAfter(
+            NewerVersionException newer,
+            long deadlineNanos,
+            String key,
+            @Nullable RateLimitPolicy override,
+            Command command) {
+        return followed(deadlineNanos - deadline.toNanos(), newer, Mono.defer(() -> sendOnce(key, override, command)));
+    }
+
+    /** Refunds a debit; the reply counts the permits that are lost. */
+    Mono<CommandReply> refund(Debit debit) {
+        Command refund = Command.refund(debit.permits(), debit.atTick());
+        return inEffect(() -> commands.send(debit.key(), versions.scriptOf(debit), refund));
+    }
+
+    /** Counts usage of a key under one policy as usage under another. Null is the policy in effect. */
+    Mono<CommandReply> carryOver(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to) {
+        return inEffect(
+                () -> commands.send(key, versions.script(to).after(versions.script(from)), Command.carryOver()));
+    }
+
+    /** The caller may have known another policy. */
+    private static void check(ScriptPolicy script, Command command) {
+        long capacity = script.policy().capacity();
+        if (command.op().isBoundedByCapacity() && command.permits() > capacity) {
+            throw new PermitsExceedCapacityException(command.permits(), capacity);
+        }
+        if (command.op().needsSlots() && !script.reserves()) {
+            throw new NoSlotsException();
+        }
+    }
+
+    private Mono<CommandReply> inEffect(Supplier<Mono<CommandReply>> call) {
+        return Mono.defer(() -> {
+            long startNanos = now();
+            Mono<CommandReply> sent = Mono.defer(call);
+            Mono<CommandReply> first;
+            if (versions.isSettled()) {
+                versions.readIfDue();
+                first = sent;
+            } else {
+                first = within(startNanos, versions.settled().then(sent));
+            }
+            return first.onErrorResume(NewerVersionException.class, newer -> followed(startNanos, newer, sent));
+        });
+    }
+
+    private Mono<CommandReply> followed(long startNanos, NewerVersionException newer, Mono<CommandReply> sent) {
+        return within(startNanos, versions.follow(newer.version()).then(sent))
+                .onErrorMap(
+                        NewerVersionException.class,
+                        again -> new RedisUnavailableException("the policy changed twice meanwhile", again));
+    }
+
+    /**
+     * What takes several calls has one deadline for all. The last call may miss its own at the same moment:
+     * whichever is second is ignored.
+     */
+    private Mono<CommandReply> within(long startNanos, Mono<CommandReply> calls) {
+        return Mono.defer(() -> {
+            Sinks.One<CommandReply> first = Sinks.one();
+            Disposable overdue = atDeadline(startNanos, first);
+            calls.subscribe(first::tryEmitValue, first::tryEmitError, first::tryEmitEmpty);
+            return first.asMono().doFinally(ended -> overdue.dispose());
+        });
+    }
+
+    private Disposable atDeadline(long startNanos, Sinks.One<CommandReply> first) {
+        long left = Math.max(0, deadline.toNanos() - (now() - startNanos));
+        Runnable miss = () -> first.tryEmitError(RedisUnavailableException.unanswered(
+                "Redis did not tell the policy in effect and decide within " + deadline, null));
+        try {
+            return timer.schedule(miss, left, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            // Each call still has its own deadline.
+            return Disposables.disposed();
+        }
+    }
+}
