@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.LimiterState.RequestMode;
 import io.github.reactorratelimit.PolicyLookup.KeyPolicy;
+import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -26,6 +27,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     private final String name;
     private final Scheduler scheduler;
+    private final RateLimitRecorder recorder;
     private final LimiterState state;
     private final PolicyLookup policies;
     private final DecisionListeners listeners;
@@ -53,6 +55,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         this.followsDefaultScheduler = followsDefaultScheduler;
         this.name = settings.name();
         this.scheduler = settings.scheduler();
+        this.recorder = settings.recorder();
         this.state = state;
         this.policies = policies;
         this.listeners = listeners;
@@ -320,6 +323,10 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
                 return Mono.empty();
             }
             debit.refunded();
+            if (policies.isReplaced(debit)) {
+                recorder.counted(Event.REFUND_LOST, debit.permits());
+                return Mono.empty();
+            }
             return state.refundNow(debit) ? Mono.empty() : state.refund(debit);
         });
     }

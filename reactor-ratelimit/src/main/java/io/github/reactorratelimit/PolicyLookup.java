@@ -157,6 +157,15 @@ final class PolicyLookup {
                 .answer);
     }
 
+    /**
+     * Whether a key is known to have another policy than a debit. Its usage then moved to that policy, under
+     * which a refund would be worth something else.
+     */
+    boolean isReplaced(Debit debit) {
+        Known entry = resolver == null || debit.policy().needsRelease() ? null : known.get(debit.key());
+        return entry != null && !of(entry).policy().equals(debit.policy());
+    }
+
     int cachedKeys() {
         return known.size();
     }

@@ -91,8 +91,8 @@ final class PolicyVersions extends DrainLoop {
             long beforeUntilNanos,
             Map<RateLimitPolicy, ScriptPolicy> overrides) {
 
-        boolean isOrWas(RateLimitPolicy policy) {
-            return policy == version.policy || earlier.stream().anyMatch(one -> one == policy);
+        boolean isReplaced(RateLimitPolicy policy) {
+            return earlier.stream().anyMatch(one -> one == policy);
         }
     }
 
@@ -236,12 +236,17 @@ final class PolicyVersions extends DrainLoop {
     }
 
     /**
-     * The policy under which a debit is refunded: the one in effect if the debit was made under one that is
-     * or was.
+     * The policy under which a debit is refunded. Null if that was replaced: usage under it was carried over
+     * or has recovered, and a refund would count under another rate.
      */
+    @Nullable
     ScriptPolicy scriptOf(Debit debit) {
-        boolean isOverride = settings.policiesPerKey() && !inEffect.isOrWas(debit.policy());
-        return script(isOverride ? debit.policy() : null);
+        InEffect current = inEffect;
+        if (debit.policy() == current.version().policy()) {
+            return script(null);
+        }
+        boolean isOverride = settings.policiesPerKey() && !current.isReplaced(debit.policy());
+        return isOverride ? script(debit.policy()) : null;
     }
 
     /** The policy of a key. */

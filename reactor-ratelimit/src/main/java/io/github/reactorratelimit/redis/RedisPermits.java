@@ -306,7 +306,8 @@ final class RedisPermits {
                     queues.freed(key);
                     signals.publish(SignalChannel.Kind.FREED, key);
                 })
-                .map(CommandReply::count);
+                .map(CommandReply::count)
+                .defaultIfEmpty(debit.permits());
     }
 
     /** Refunds a debit that nobody needs, without waiting for it. */
@@ -320,9 +321,9 @@ final class RedisPermits {
     }
 
     /** Frees a slot that lies ahead. One that cannot be freed passes unused. */
-    void freeSlot(String key, @Nullable RateLimitPolicy override, Command free) {
+    void freeSlot(String key, ScriptPolicy reserved, Command free) {
         commands.commands()
-                .settling(changing(key, commands.send(key, override, free)))
+                .settling(changing(key, commands.freeSlot(key, reserved, free)))
                 .subscribe(
                         done -> signals.publish(SignalChannel.Kind.FREED, key),
                         lost -> count(Event.REFUND_LOST, free.permits()));

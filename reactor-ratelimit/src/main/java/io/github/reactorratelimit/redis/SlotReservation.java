@@ -297,7 +297,7 @@ final class SlotReservation implements ReservingKey {
             if (!isVoid()) {
                 Command free =
                         Command.freeSlot(permits(), baseMicros, reply.key().generation(), reply.byRefund());
-                permits.freeSlot(key, override, free);
+                permits.freeSlot(key, reply.policy(), free);
             }
         }
     }

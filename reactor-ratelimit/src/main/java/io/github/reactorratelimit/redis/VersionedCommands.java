@@ -92,10 +92,21 @@ final class VersionedCommands {
         return followed(deadlineNanos - deadline.toNanos(), newer, Mono.defer(() -> sendOnce(key, override, command)));
     }
 
-    /** Refunds a debit; the reply counts the permits that are lost. */
+    /** Refunds a debit; the reply counts the permits that are lost. Empty if all are, because the policy changed. */
     Mono<CommandReply> refund(Debit debit) {
         Command refund = Command.refund(debit.permits(), debit.atTick());
-        return inEffect(() -> commands.send(debit.key(), versions.scriptOf(debit), refund));
+        return inEffect(() -> {
+            ScriptPolicy script = versions.scriptOf(debit);
+            return script == null ? Mono.empty() : commands.send(debit.key(), script, refund);
+        });
+    }
+
+    /**
+     * Frees a slot under the policy under which it was reserved. Empty if the key has a newer version: its
+     * slots are void.
+     */
+    Mono<CommandReply> freeSlot(String key, ScriptPolicy reserved, Command free) {
+        return commands.send(key, reserved, free).onErrorResume(NewerVersionException.class, newer -> Mono.empty());
     }
 
     /** Counts usage of a key under one policy as usage under another. Null is the policy in effect. */

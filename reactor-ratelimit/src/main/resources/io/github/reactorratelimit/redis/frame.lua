@@ -244,14 +244,16 @@ local function generation_of(part)
   return part.state.reserved and part.state.reserved.generation or 0
 end
 
--- A slot that has passed is a debit as any other where the slots of its generation have all passed.
+-- A slot that has passed is a debit as any other, also where the slots of its generation have all passed; unless it may be
+-- of the time before a carry-over, where it became void.
 local function free_slot(part, permits, argument)
   local base, generation, by_refund = match(argument, '^(%-?%d+),(%d+),([r-])$')
   base, generation = tonumber(base), tonumber(generation)
   local at = base + header.shift
   local current = generation_of(part)
-  local is_debit = at <= now and at > header.carried and (current == 0 or generation == 0)
-  if is_debit or current == generation then
+  local is_its_state = current == generation and current ~= 0
+  local is_debit = generation == 0 or current == 0 and header.carried == NOT_PAUSED
+  if is_its_state or at <= now and at > header.carried and is_debit then
     part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
 end

@@ -134,6 +134,59 @@ class SharedPolicyChangeTest {
         assertThat(one.tryAcquire("never seen", 30).block(PATIENCE).allowed()).isTrue();
     }
 
+    /** The usage had recovered, so the change carried nothing over. */
+    @Test
+    void refundOfADebitUnderAPolicyThatWasReplacedIsLost() {
+        RateLimiter limiter = process(TokenBucket.perSecond(1_000).withBurst(10));
+        Decision old = take(limiter, 10);
+        Await.until("the usage has recovered", () -> look(limiter).remaining() == 10);
+        change(limiter, TokenBucket.perHour(10));
+        assertThat(take(limiter, 10).allowed()).isTrue();
+
+        limiter.refund(old).block(PATIENCE);
+
+        assertThat(look(limiter).remaining()).isZero();
+    }
+
+    @Test
+    void refundAfterAPolicyThatCameBackIsLost() {
+        TokenBucket first = TokenBucket.perHour(10);
+        RateLimiter limiter = process(first);
+        Decision old = take(limiter, 10);
+        change(limiter, TokenBucket.perSecond(1_000).withBurst(10));
+        Await.until("the usage has recovered", () -> look(limiter).remaining() == 10);
+        change(limiter, first);
+        assertThat(take(limiter, 10).allowed()).isTrue();
+
+        limiter.refund(old).block(PATIENCE);
+
+        assertThat(look(limiter).remaining()).isZero();
+    }
+
+    @Test
+    void refundOfADebitUnderAnOverrideThatWasReplacedIsLost() {
+        TokenBucket last = TokenBucket.of(10, ofHours(2));
+        List<RateLimitPolicy> plans =
+                new ArrayList<>(List.of(TokenBucket.perHour(10), TokenBucket.perSecond(1_000).withBurst(10), last));
+        RedisStore store = RedisStore.connect(redis.uri()).block(PATIENCE).withDeadline(PATIENCE);
+        stores.add(store);
+        RateLimiter limiter = RateLimiter.builder(SLOW)
+                .name(name)
+                .store(store)
+                .policyPerKey(key -> Mono.just(plans.remove(0)), ofHours(1))
+                .build();
+        limiters.add(limiter);
+        Decision old = take(limiter, 10);
+        limiter.refreshPolicy(KEY).block(PATIENCE);
+        Await.until("the usage has recovered", () -> look(limiter).remaining() == 10);
+        assertThat(limiter.refreshPolicy(KEY).block(PATIENCE)).isEqualTo(last);
+        assertThat(take(limiter, 10).allowed()).isTrue();
+
+        limiter.refund(old).block(PATIENCE);
+
+        assertThat(look(limiter).remaining()).isZero();
+    }
+
     @Test
     void eachPartOfACompositeIsChargedWithAsMuchAsWasSpent() {
         RateLimiter one = process(Policies.all(TokenBucket.of(10, ofDays(1)), TokenBucket.of(1000, ofDays(300))));
