@@ -21,6 +21,7 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -159,17 +160,19 @@ class SignalsTest {
         RateLimiter other = limiter(RedisStore.of(closing(redis.connect()))
                 .withSignals(client(proxy.uri()).connectPubSub()));
         StatefulRedisConnection<String, String> admin = closing(redis.connect());
-        awaitSubscribers(admin, 2);
-        one.tryAcquire("k").block(PATIENCE);
-        CompletableFuture<Decision> wait = waitAt(other, "k");
-        proxy.refuse();
-        awaitSubscribers(admin, 1);
-        one.reset("k").block(PATIENCE);
-        assertThat(wait).isNotDone();
+        // The first subscription is handled up to 100 ms later, perhaps in the first round: only a reconnect can serve the second.
+        for (String key : List.of("first", "second")) {
+            awaitSubscribers(admin, 2);
+            one.tryAcquire(key).block(PATIENCE);
+            CompletableFuture<Decision> wait = waitAt(other, key);
+            proxy.refuse();
+            awaitSubscribers(admin, 1);
+            one.reset(key).block(PATIENCE);
 
-        proxy.pass();
+            proxy.pass();
 
-        assertThat(wait).succeedsWithin(PATIENCE).matches(Decision::allowed);
+            assertThat(wait).succeedsWithin(PATIENCE).matches(Decision::allowed);
+        }
     }
 
     @Test
