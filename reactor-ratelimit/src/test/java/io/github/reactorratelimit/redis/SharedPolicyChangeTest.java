@@ -166,8 +166,8 @@ class SharedPolicyChangeTest {
     @Test
     void refundOfADebitUnderAnOverrideThatWasReplacedIsLost() {
         TokenBucket last = TokenBucket.of(10, ofHours(2));
-        List<RateLimitPolicy> plans =
-                new ArrayList<>(List.of(TokenBucket.perHour(10), TokenBucket.perSecond(1_000).withBurst(10), last));
+        List<RateLimitPolicy> plans = new ArrayList<>(
+                List.of(TokenBucket.perHour(10), TokenBucket.perSecond(1_000).withBurst(10), last));
         RedisStore store = RedisStore.connect(redis.uri()).block(PATIENCE).withDeadline(PATIENCE);
         stores.add(store);
         RateLimiter limiter = RateLimiter.builder(SLOW)

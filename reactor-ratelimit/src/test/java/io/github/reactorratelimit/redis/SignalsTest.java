@@ -160,7 +160,8 @@ class SignalsTest {
         RateLimiter other = limiter(RedisStore.of(closing(redis.connect()))
                 .withSignals(client(proxy.uri()).connectPubSub()));
         StatefulRedisConnection<String, String> admin = closing(redis.connect());
-        // The first subscription is handled up to 100 ms later, perhaps in the first round: only a reconnect can serve the second.
+        // The first subscription is handled up to 100 ms later, perhaps in the first round: only a reconnect can serve
+        // the second.
         for (String key : List.of("first", "second")) {
             awaitSubscribers(admin, 2);
             one.tryAcquire(key).block(PATIENCE);
