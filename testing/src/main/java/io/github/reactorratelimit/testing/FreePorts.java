@@ -1,14 +1,21 @@
 package io.github.reactorratelimit.testing;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Ports no one listens on, below the range from which outgoing connections take theirs. */
+/**
+ * Ports no one listens on, below the range from which outgoing connections take theirs. A port belongs to one JVM of
+ * this machine until that ends: a server that is down finds its port free when it comes back.
+ */
 public final class FreePorts {
 
     /** The bus of a cluster node listens this far above its port. */
@@ -18,17 +25,41 @@ public final class FreePorts {
     private static final int HIGHEST = 22_000;
     private static final Set<Integer> TAKEN = ConcurrentHashMap.newKeySet();
 
+    /** One byte for each port, locked by the JVM that has the port. Never closed: that would free all locks. */
+    private static final FileChannel OWNERS = openOwners();
+
     private FreePorts() {}
 
     /** A port that is free, as is its bus port; given out once in this JVM. */
     public static int next() {
         for (int attempt = 0; attempt < 1_000; attempt++) {
             int port = ThreadLocalRandom.current().nextInt(LOWEST, HIGHEST);
-            if (isFree(port) && isFree(port + BUS_OFFSET) && TAKEN.add(port)) {
-                return port;
+            if (TAKEN.add(port)) {
+                if (isFree(port) && isFree(port + BUS_OFFSET) && own(port)) {
+                    return port;
+                }
+                TAKEN.remove(port);
             }
         }
         throw new IllegalStateException("no free port between " + LOWEST + " and " + HIGHEST);
+    }
+
+    private static boolean own(int port) {
+        try {
+            return OWNERS.tryLock(port, 1, false) != null;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static FileChannel openOwners() {
+        Path file = Path.of(
+                System.getProperty("java.io.tmpdir"), "reactor-ratelimit-ports-" + System.getProperty("user.name"));
+        try {
+            return FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** Whether nobody listens on the port of the loopback address. */

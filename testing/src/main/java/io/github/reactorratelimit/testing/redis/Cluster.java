@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -25,6 +26,10 @@ import java.util.Set;
 public final class Cluster implements Topology {
 
     private static final int MASTERS = 3;
+
+    /** Nodes ping each other twice in that time, so that they soon know all that they must. */
+    private static final Duration TIMEOUT_WHILE_FORMING = Duration.ofMillis(1_500);
+
     private static final Set<NodeFlag> DOUBTS =
             Set.of(NodeFlag.NOFLAGS, NodeFlag.NOADDR, NodeFlag.HANDSHAKE, NodeFlag.EVENTUAL_FAIL, NodeFlag.FAIL);
 
@@ -65,8 +70,10 @@ public final class Cluster implements Topology {
     private static Cluster start(int replicasEach, Duration nodeTimeout) {
         Cluster cluster = new Cluster(replicasEach, nodeTimeout);
         try {
+            cluster.configure(TIMEOUT_WHILE_FORMING, false);
             cluster.form();
             cluster.awaitHealthy();
+            cluster.configure(nodeTimeout, true);
             return cluster;
         } catch (RuntimeException | Error e) {
             cluster.close();
@@ -141,6 +148,15 @@ public final class Cluster implements Topology {
     public void close() {
         client.shutdown();
         servers.forEach(RedisServer::close);
+    }
+
+    /** Until the next restart, which brings back what the configuration file says. */
+    private void configure(Duration nodeTimeout, boolean failover) {
+        servers.forEach(server -> server.ask(node -> node.configSet(Map.of(
+                "cluster-node-timeout",
+                Long.toString(nodeTimeout.toMillis()),
+                "cluster-replica-no-failover",
+                failover ? "no" : "yes"))));
     }
 
     @SuppressWarnings("unchecked") // an array of one Range<Integer>
