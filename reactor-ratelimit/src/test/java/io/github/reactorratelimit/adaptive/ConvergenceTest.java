@@ -24,7 +24,7 @@ class ConvergenceTest {
             new Simulation.Phase(100, PHASE), new Simulation.Phase(20, PHASE), new Simulation.Phase(150, PHASE));
     private static final int STEPS = (int) PHASE.dividedBy(Simulation.STEP);
     private static final int CALLERS = 300;
-    private static final long SEEDS = Boolean.getBoolean("ratelimit.tests.full") ? 50 : 2;
+    private static final long SEEDS = Boolean.getBoolean("ratelimit.tests.full") ? 50 : 1;
 
     /** How long it may take to converge; and of what was possible, the times in between included, so much is served. */
     private record Bounds(Duration fromTheFloor, Duration down, Duration up, double overall) {}

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 /** Token buckets decide as Bucket4j's do, at every step. */
 class Bucket4jEqualityTest {
 
-    private static final int HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 200_000 : 20_000;
+    private static final int HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 200_000 : 10_000;
     private static final int STEPS = 50;
 
     private static final class DrivenClock implements TimeMeter {
@@ -62,14 +62,15 @@ class Bucket4jEqualityTest {
             long permits = 1 + random.nextLong(policy.capacity());
             long wait = algorithm.waitTicks(state, clock.nanos, permits);
             ConsumptionProbe probe = bucket.tryConsumeAndReturnRemaining(permits);
-            String step = policy + " seed " + seed + " step " + i;
-            assertThat(wait == 0).as(step).isEqualTo(probe.isConsumed());
+            assertThat(wait == 0).as("%s seed %d step %d", policy, seed, i).isEqualTo(probe.isConsumed());
             if (wait == 0) {
                 state = algorithm.debit(state, clock.nanos, permits);
             } else {
                 retryAt = clock.nanos + wait;
             }
-            assertThat(algorithm.remaining(state, clock.nanos)).as(step).isEqualTo(probe.getRemainingTokens());
+            assertThat(algorithm.remaining(state, clock.nanos))
+                    .as("%s seed %d step %d", policy, seed, i)
+                    .isEqualTo(probe.getRemainingTokens());
             count(wait);
         }
     }
@@ -100,14 +101,15 @@ class Bucket4jEqualityTest {
             }
             long permits = 1 + random.nextLong(policy.capacity());
             long wait = algorithm.waitTicks(state, clock.nanos, permits);
-            String step = policy + " seed " + seed + " step " + i;
-            assertThat(wait == 0).as(step).isEqualTo(bucket.tryConsume(permits));
+            assertThat(wait == 0).as("%s seed %d step %d", policy, seed, i).isEqualTo(bucket.tryConsume(permits));
             if (wait == 0) {
                 state = algorithm.debit(state, clock.nanos, permits);
             } else {
                 retryAt = clock.nanos + wait;
             }
-            assertThat(algorithm.remaining(state, clock.nanos)).as(step).isEqualTo(bucket.getAvailableTokens());
+            assertThat(algorithm.remaining(state, clock.nanos))
+                    .as("%s seed %d step %d", policy, seed, i)
+                    .isEqualTo(bucket.getAvailableTokens());
             count(wait);
         }
     }

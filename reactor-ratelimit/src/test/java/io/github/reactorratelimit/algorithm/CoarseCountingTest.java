@@ -16,6 +16,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** Policies too large to be counted exactly are counted on the strict side, and closely. */
 class CoarseCountingTest {
 
+    private static final int HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000 : 250;
+
     record Case(RateLimitPolicy policy, Tick tick, long recoverTicks) {}
 
     static Stream<Case> cases() {
@@ -37,7 +39,7 @@ class CoarseCountingTest {
     @MethodSource("cases")
     void neverLaxerThanExactCountingAndCloseToIt(Case example) {
         long seed = Seeds.of("coarse " + example.policy);
-        for (int i = 0; i < 1_000; i++) {
+        for (int i = 0; i < HISTORIES; i++) {
             Clock clock = new Clock(example.tick, 1_758_000_000_123_456L, 0);
             run(example, Algorithms.of(example.policy, clock), clock, new SplittableRandom(seed + i), seed + i);
         }
@@ -51,23 +53,25 @@ class CoarseCountingTest {
         for (int step = 0; step < 50; step++) {
             now += random.nextLong(example.recoverTicks / 8);
             long permits = 1 + random.nextLong(random.nextBoolean() ? capacity : capacity / 8);
-            String at = example + " seed " + seed + " step " + step;
+            Object[] at = {example, seed, step};
             long wait = algorithm.waitTicks(state, now, permits);
-            assertThat(wait).as(at).isGreaterThanOrEqualTo(model.allows(now, permits) ? 0 : model.retry(now, permits));
+            assertThat(wait)
+                    .as("%s seed %d step %d", at)
+                    .isGreaterThanOrEqualTo(model.allows(now, permits) ? 0 : model.retry(now, permits));
             if (wait == 0) {
                 state = algorithm.debit(state, now, permits);
                 model.debit(now, permits);
             } else {
                 assertThat(algorithm.waitTicks(state, now + wait - 1, permits))
-                        .as(at)
+                        .as("%s seed %d step %d", at)
                         .isEqualTo(1);
                 assertThat(algorithm.waitTicks(state, now + wait, permits))
-                        .as(at)
+                        .as("%s seed %d step %d", at)
                         .isZero();
             }
             long exact = model.remaining(now);
             assertThat(algorithm.remaining(state, now))
-                    .as(at)
+                    .as("%s seed %d step %d", at)
                     .isBetween(exact - closely(example, capacity, now), exact);
         }
     }

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("slow")
 class ReferenceModelTest {
 
-    private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 25_000;
+    private static final long HISTORIES = Boolean.getBoolean("ratelimit.tests.full") ? 1_000_000 : 10_000;
 
     private static final Set<Scenario.Kind> PACKED = EnumSet.of(
             Scenario.Kind.TOKEN_BUCKET,

@@ -25,7 +25,7 @@ import reactor.core.scheduler.Schedulers;
 /** Two threads against each other: every permit is spent or returned, once, and everybody is told. */
 class FairRaceTest {
 
-    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 5_000;
+    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 1_500;
     private static final String CLASS = FairShareBuilder.DEFAULT_CLASS;
     private static final long INTERVAL_NANOS = 1_000;
     private static final Duration NO_LIMIT = Duration.ofNanos(Long.MAX_VALUE);

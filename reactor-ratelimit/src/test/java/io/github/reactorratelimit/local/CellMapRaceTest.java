@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class CellMapRaceTest {
 
     private static final int BATCH = 1_000;
-    private static final int ROUNDS = Tables.FULL ? 2_000 : 60;
+    private static final int ROUNDS = Tables.FULL ? 2_000 : 20;
     private static final int BUCKETS = 16;
 
     private static CellMap<Long> full() {

@@ -54,7 +54,7 @@ class CellMapTest {
     @MethodSource("policies")
     void keysThatHaveRoomAreLimitedExactlyAsIfAlone(RateLimitPolicy policy) {
         Random random = new Random(Seeds.of("exact, " + policy));
-        for (int i = 0; i < (Tables.FULL ? 500 : 50); i++) {
+        for (int i = 0; i < (Tables.FULL ? 500 : 12); i++) {
             new History<>(Algorithms.of(policy, Tables.CLOCK), random).run();
         }
     }

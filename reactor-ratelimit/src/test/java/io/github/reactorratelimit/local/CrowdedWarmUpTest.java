@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
  */
 class CrowdedWarmUpTest {
 
-    private static final int HISTORIES = Tables.FULL ? 100_000 : 5_000;
+    private static final int HISTORIES = Tables.FULL ? 100_000 : 1_500;
     private static final int STEPS = 150;
     private static final int KEYS = 6;
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class NeverLaxerTest {
 
-    private static final int HISTORIES = Tables.FULL ? 100_000 : 5_000;
+    private static final int HISTORIES = Tables.FULL ? 100_000 : 1_500;
     private static final int STEPS = 100;
     private static final int KEYS = 8;
 

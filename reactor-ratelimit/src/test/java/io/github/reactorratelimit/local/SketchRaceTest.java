@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 class SketchRaceTest {
 
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
-    private static final int BATCHES = FULL ? 20_000 : 300;
+    private static final int BATCHES = FULL ? 20_000 : 100;
     private static final int BATCH = 100;
     private static final int BURST = 4;
     private static final Gcra STANDING_STILL = new Gcra(1, Duration.ofHours(1), BURST);

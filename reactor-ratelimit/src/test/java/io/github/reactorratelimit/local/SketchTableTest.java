@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class SketchTableTest {
 
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
-    private static final int HISTORIES = FULL ? 100_000 : 4_000;
+    private static final int HISTORIES = FULL ? 100_000 : 1_000;
     private static final int STEPS = 100;
     private static final Algorithms.Clock CLOCK = new Algorithms.Clock(Tick.NANOSECOND, 0, 0);
     private static final Object NO_OWNER = new Object();

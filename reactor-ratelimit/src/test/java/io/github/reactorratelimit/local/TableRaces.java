@@ -10,7 +10,7 @@ import java.util.function.IntConsumer;
 final class TableRaces {
 
     private static final int LANES = 200;
-    private static final int ROUNDS = Tables.FULL ? 5_000 : 100;
+    private static final int ROUNDS = Tables.FULL ? 5_000 : 25;
 
     private final Lane[] lanes = new Lane[LANES];
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class TakeOrDenyTest {
 
     private static final int MAX_KEYS = 100;
-    private static final int REQUESTS = 2_000;
+    private static final int REQUESTS = Tables.FULL ? 2_000 : 500;
 
     @ParameterizedTest
     @MethodSource("io.github.reactorratelimit.local.Tables#smallPolicies")

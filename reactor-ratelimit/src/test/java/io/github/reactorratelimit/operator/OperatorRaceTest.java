@@ -24,8 +24,7 @@ import reactor.core.publisher.Flux;
 @Tag("slow")
 class OperatorRaceTest {
 
-    private static final int ROUNDS = 100_000;
-    private static final int OTHER_ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 20_000;
+    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 20_000;
     private static final TokenBucket ONE = TokenBucket.of(1, Duration.ofNanos(RaceLanes.INTERVAL_NANOS));
     private static final IllegalStateException BOOM = new IllegalStateException("boom");
 
@@ -118,7 +117,7 @@ class OperatorRaceTest {
     void cancelAgainstDenial(Mode mode) {
         try (RaceLanes lanes = lanes("cancel against denial, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> lane.subscribe(spec -> mode.spec.apply(spec).maxWait(Duration.ofNanos(1))),
                     lane -> lane.probe.cancel(),
                     lane -> lane.probe.upstream.onNext(1),
@@ -134,7 +133,7 @@ class OperatorRaceTest {
     void cancelAgainstComplete(Mode mode) {
         try (RaceLanes lanes = lanes("cancel against complete, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> lane.subscribe(mode.spec),
                     lane -> lane.probe.cancel(),
                     lane -> lane.probe.upstream.onComplete(),
@@ -162,7 +161,7 @@ class OperatorRaceTest {
     void cancelAgainstError(Mode mode) {
         try (RaceLanes lanes = lanes("cancel against error, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> hold(lane, mode),
                     lane -> lane.probe.cancel(),
                     lane -> lane.probe.upstream.onError(BOOM),
@@ -180,11 +179,7 @@ class OperatorRaceTest {
     void grantAgainstError(Mode mode) {
         try (RaceLanes lanes = lanes("grant against error, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
-                    OTHER_ROUNDS,
-                    lane -> hold(lane, mode),
-                    Lane::grant,
-                    lane -> lane.probe.upstream.onError(BOOM),
-                    lane -> {
+                    ROUNDS, lane -> hold(lane, mode), Lane::grant, lane -> lane.probe.upstream.onError(BOOM), lane -> {
                         check(lane.probe.failed.get() == 1, lane.probe);
                         return !discardedOrPaidFor(lane);
                     });
@@ -196,7 +191,7 @@ class OperatorRaceTest {
     void grantAgainstComplete(Mode mode) {
         try (RaceLanes lanes = lanes("grant against complete, " + mode).prepare(Lane::takePermit)) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> hold(lane, mode),
                     lane -> {
                         lane.grant();
@@ -223,7 +218,7 @@ class OperatorRaceTest {
                     .subscribe(lane.probe);
         })) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> lane.probe.emitted.set(0),
                     Lane::grant,
                     lane -> {
@@ -242,7 +237,7 @@ class OperatorRaceTest {
     void cancelAgainstGrantsOfSeveralHeldElements() {
         try (RaceLanes lanes = lanes("cancel against grants of two keys")) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> {
                         lane.grant();
                         lane.subscribe(
@@ -288,7 +283,7 @@ class OperatorRaceTest {
     void cancelAgainstGrantOfALease() {
         try (RaceLanes lanes = new RaceLanes("cancel against grant of a lease", ConcurrencyLimit.of(1))) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> {
                         Probe holder = lane.subscribe(LimitSpec::perSubscription);
                         lane.subscribe(LimitSpec::perSubscription).before = holder;
@@ -313,7 +308,7 @@ class OperatorRaceTest {
     void cancelAgainstEndOfTheWorkThatHoldsALease() {
         try (RaceLanes lanes = new RaceLanes("cancel against end of leased work", ConcurrencyLimit.of(1))) {
             lanes.run(
-                    OTHER_ROUNDS,
+                    ROUNDS,
                     lane -> lane.subscribe(LimitSpec::perSubscription),
                     lane -> {
                         lane.probe.cancel();

@@ -27,7 +27,7 @@ import reactor.core.scheduler.Schedulers;
 /** Two threads against each other: one atomic move decides, and every permit is spent or returned once. */
 class WaiterRaceTest {
 
-    private static final int ROUNDS = 100_000;
+    private static final int ROUNDS = Boolean.getBoolean("ratelimit.tests.full") ? 100_000 : 20_000;
 
     private final Race race = new Race(1, Seeds.of("WaiterRaceTest"));
 
