@@ -74,6 +74,8 @@ public final class Cluster implements Topology {
             cluster.form();
             cluster.awaitHealthy();
             cluster.configure(nodeTimeout, true);
+            // On a busy machine a node may have doubted another one just before.
+            cluster.awaitHealthy();
             return cluster;
         } catch (RuntimeException | Error e) {
             cluster.close();
