@@ -47,9 +47,11 @@ local function lasts(member)
   return ticks
 end
 
--- state.ends holds what this call changes: the new end of a member, false for one to remove.
+-- A state: the permits `used`, the time until which `longest` lasts, `rest`, the leases that are over and not removed yet, and in
+-- `ends` what this call changes: the new end of a member, false for one to remove. What stands in Redis: `stored`, the permits
+-- used, 0 if there are no leases, and `marked`, whether a waiter exists.
 local function drop_ended(state, mark)
-  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(state.now), 'LIMIT', '0', text(CLEANED))
+  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(now), 'LIMIT', '0', text(CLEANED))
   local leases = 0
   for _, member in ipairs(ended) do
     if member ~= WAITING then
@@ -59,8 +61,8 @@ local function drop_ended(state, mark)
     state.ends[member] = false
   end
   if #ended == CLEANED then
-    state.rest = run('ZCOUNT', state.key, '(0', text(state.now)) - #ended
-    if mark and score(mark) <= state.now and state.ends[WAITING] == nil then
+    state.rest = run('ZCOUNT', state.key, '(0', text(now)) - #ended
+    if mark and mark <= now and state.ends[WAITING] == nil then
       state.rest = state.rest - 1
     end
   end
@@ -70,14 +72,14 @@ end
 local function pull_back_ends(state)
   local top = run('ZREVRANGE', state.key, '0', '0', 'WITHSCORES')
   state.longest = score(top[2])
-  if state.longest <= state.now + lasts(top[1]) then
+  if state.longest <= now + lasts(top[1]) then
     return
   end
   local furthest = run('ZREVRANGE', state.key, '0', text(CLEANED - 1), 'WITHSCORES')
   for i = 1, #furthest, 2 do
     local member = furthest[i]
     if member ~= USED then
-      local latest = state.now + lasts(member)
+      local latest = now + lasts(member)
       if score(furthest[i + 1]) > latest then
         state.ends[member] = latest
       end
@@ -86,19 +88,20 @@ local function pull_back_ends(state)
 end
 
 local function load_state(key, max)
-  local state = { key = key, now = now, max = max, stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
-  local used = run('ZSCORE', state.key, USED)
+  local state = { key = key, max = max, stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
+  local used = run('ZSCORE', key, USED)
   if not used then
-    if run('EXISTS', state.key) ~= 0 then
+    if run('EXISTS', key) ~= 0 then
       corrupt('leases without their total')
     end
     return state
   end
   state.stored = -score(used)
   state.used = state.stored
-  local mark = run('ZSCORE', state.key, WAITING)
-  state.marked = mark and score(mark) > now and score(mark) <= now + WAITING_TICKS or false
-  local members = run('ZCARD', state.key) - 1 - (mark and 1 or 0)
+  local mark = run('ZSCORE', key, WAITING)
+  mark = mark and score(mark)
+  state.marked = mark and mark > now and mark <= now + WAITING_TICKS
+  local members = run('ZCARD', key) - 1 - (mark and 1 or 0)
   local left = members - drop_ended(state, mark)
   if state.stored < 1 or state.used < left or (left == 0 and state.used > 0) then
     corrupt('a total that is not that of its leases')
@@ -121,7 +124,7 @@ local function holds(state, member, permits)
   if not stored then
     return false
   end
-  if score(stored) > state.now then
+  if score(stored) > now then
     return true
   end
   state.ends[member] = false
@@ -135,71 +138,42 @@ local function put(state, member, ends)
   state.longest = math.max(state.longest, ends)
 end
 
--- A take that comes a second time, because a client sent it again, takes nothing more.
-local function take(state, lease, waits)
-  local permits, ticks = lease_of(lease)
-  if not holds(state, lease, permits) then
-    if permits > remaining(state) then
-      if waits then
-        put(state, WAITING, state.now + WAITING_TICKS)
-      end
-      return false
-    end
-    state.used = state.used + permits
-  end
-  put(state, lease, state.now + ticks)
-  return true
-end
-
-local function give_back(state, lease)
-  local permits = lease_of(lease)
-  if not holds(state, lease, permits) then
-    return false
-  end
-  state.ends[lease] = false
-  state.used = state.used - permits
-  return true
-end
-
-local function renew(state, lease)
-  local permits, ticks = lease_of(lease)
-  if not holds(state, lease, permits) then
-    return false
-  end
-  put(state, lease, state.now + ticks)
-  return true
-end
-
-local function reset(state)
-  state.used = 0
-  state.rest = 0
-  state.longest = 0
-  state.ends = {}
-  state.wiped = true
-  return true
-end
-
 local function decide(state, op, permits, argument)
   if op == 'l' then
     return permits <= remaining(state)
   end
   state.writes = true
   if op == 'x' then
-    return reset(state)
+    state.used, state.rest, state.longest = 0, 0, 0
+    state.ends, state.wiped = {}, true
+    return true
   end
   local id, ticks = match(argument, '^([^ ,]+),(%d+)$')
   if not id then
     fail('ERR', 'a lease without its id')
   end
   local lease = id .. ' ' .. text(permits) .. ' ' .. ticks
-  if op == 't' or op == 'w' then
-    return take(state, lease, op == 'w')
-  elseif op == 'e' then
-    return give_back(state, lease)
-  elseif op == 'n' then
-    return renew(state, lease)
+  local _, lease_ticks = lease_of(lease)
+  local is_held = holds(state, lease, permits)
+  if op == 'e' then
+    if is_held then
+      state.ends[lease] = false
+      state.used = state.used - permits
+    end
+    return is_held
   end
-  fail('ERR', 'unknown command ' .. op)
+  -- A take that comes a second time, because a client sent it again, takes nothing more.
+  if not is_held then
+    if op == 'n' or permits > remaining(state) then
+      if op == 'w' then
+        put(state, WAITING, now + WAITING_TICKS)
+      end
+      return false
+    end
+    state.used = state.used + permits
+  end
+  put(state, lease, now + lease_ticks)
+  return true
 end
 
 -- Removes before it adds: so leases can be given back also where memory is short.
@@ -222,7 +196,7 @@ local function save(state)
     write('ZADD', state.key, text(-state.used), USED, unpack(kept))
   end
   if state.used > 0 and #kept > 0 then
-    write('PEXPIRE', state.key, text(ttl_millis(state.longest - state.now + MARGIN_TICKS)))
+    write('PEXPIRE', state.key, text(ttl_millis(state.longest - now + MARGIN_TICKS)))
   end
 end
 

@@ -8,11 +8,19 @@
 -- stored: start, finish, used; the limit, if more are used; the limit and first, if that is less than used
 -- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
 
-local window = {}
+local window = counting()
 
 local function window_policy(limit, start, finish, length)
-  local fresh = { start = -BEYOND, finish = -BEYOND, used = 0, first = 0 }
-  return { steps = window, form = '4', limit = limit, start = start, finish = finish, length = length, fresh = fresh }
+  return {
+    steps = window,
+    form = '4',
+    limit = limit,
+    most = BEYOND - 1,
+    start = start,
+    finish = finish,
+    length = length,
+    fresh = { start = -BEYOND, finish = -BEYOND, used = 0, first = 0 },
+  }
 end
 
 function algorithms.epoch_window(parameters, now)
@@ -40,16 +48,17 @@ local function used_at(state, now)
   return now < state.finish and state.used or 0
 end
 
--- Whether a debit at that time decides where the window ends.
+-- Whether a debit at that time counts as first; of a window that starts with the first debit those decide where it ends.
 local function sets(policy, finish, debited_at)
-  return policy.length and debited_at <= finish - policy.length
+  return not policy.length or debited_at <= finish - policy.length
 end
 
-function window.wait(policy, state, now, permits)
-  if permits <= policy.limit - used_at(state, now) then
-    return 0
-  end
-  return ticks_until(state.finish, now)
+function window.room(policy, state, now)
+  return policy.limit - used_at(state, now)
+end
+
+function window.allowed_at(_, state)
+  return state.finish
 end
 
 function window.debit(policy, state, now, permits)
@@ -58,21 +67,6 @@ function window.debit(policy, state, now, permits)
     return { start = state.start, finish = state.finish, used = state.used + permits, first = first }
   end
   return { start = policy.start, finish = policy.finish, used = permits, first = permits }
-end
-
-function window.chargeable(policy, state, now, most_debt)
-  return with_debt(policy.limit - used_at(state, now), most_debt, BEYOND - 1 - policy.limit)
-end
-
-function window.remaining(policy, state, now)
-  return math.max(0, policy.limit - used_at(state, now))
-end
-
-function window.reset(_, state, now)
-  if used_at(state, now) == 0 then
-    return 0
-  end
-  return ticks_until(state.finish, now)
 end
 
 -- Counts only in the window of the debit; the window ends later if it would without the debit: a length after the first of
@@ -85,11 +79,9 @@ function window.refund(policy, state, now, debited_at, permits)
     return policy.fresh
   end
   local used = state.used - permits
-  if not sets(policy, state.finish, debited_at) then
-    return { start = state.start, finish = state.finish, used = used, first = math.min(state.first, used) }
-  end
-  if state.first > permits then
-    return { start = state.start, finish = state.finish, used = used, first = state.first - permits }
+  local first = sets(policy, state.finish, debited_at) and state.first - permits or math.min(state.first, used)
+  if first > 0 then
+    return { start = state.start, finish = state.finish, used = used, first = first }
   end
   local start, finish = math.max(state.start, now - policy.length), math.max(state.finish, now + policy.length)
   return { start = start, finish = finish, used = used, first = used }
@@ -112,15 +104,10 @@ function window.decode(policy, stored)
     corrupt('no window')
   end
   used = counted(used, policy.limit, overdrawn)
-  return { start = start, finish = finish, used = used, first = math.min(first or used, used) }
+  first = policy.length and first or used
+  return { start = start, finish = finish, used = used, first = math.min(first, used) }
 end
 
 function window.encode(policy, state)
-  local stored = text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used)
-  if policy.length and state.first < state.used then
-    stored = stored .. ' ' .. text(policy.limit) .. ' ' .. text(state.first)
-  else
-    stored = stored .. overdraft(state.used, policy.limit)
-  end
-  return stored
+  return text(state.start) .. ' ' .. text(state.finish) .. ' ' .. text(state.used) .. behind_count(policy, state)
 end

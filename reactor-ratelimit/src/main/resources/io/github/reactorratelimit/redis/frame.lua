@@ -30,10 +30,9 @@
 --         passed. RATELIMITVERSION: it is under a newer policy version, which follows. Others are those of Redis.
 --
 -- A value is a format version, 1; then, if there is more to say than the states, `|pause version shift carried|`; then for each part the
--- digit of its form and its state, with `;` between. See prelude.lua for the header, the algorithms for states.
+-- digit of its form and its state, with `;` between. The algorithms say what a state is.
 -- All is read and computed before the first write of a key.
 
-local FORMAT = '1'
 -- The shift of slots is kept so much longer than anything else matters, for those who hold them.
 local KEPT_LONGER = 60000000
 
@@ -67,12 +66,10 @@ local known = {}
 local function policy_of(number)
   local policy = known[number]
   if not policy then
-    local version, version_before, more, parts, before =
-      match(ARGV[2 + number], '^(%d+),([%d%-]+),(%d+) ([^|]*)|?(.*)$')
+    local version, version_before, parts, before = match(ARGV[2 + number], '^(%d+),([%d%-]+),%d+ ([^|]*)|?(.*)$')
     policy = {
       version = tonumber(version),
       version_before = tonumber(version_before),
-      more = tonumber(more),
       parts = policies_of(parts),
       before = before,
     }
@@ -81,17 +78,18 @@ local function policy_of(number)
   return policy
 end
 
--- By entry: its commands.
-local commands_of = {}
-local function parse_commands(entry)
-  local commands = {}
-  for op, count, permits, argument in string.gmatch(entry, ' (%a)(%d*) (%d+) (%S+)') do
-    local command = { op = op, permits = tonumber(permits), argument = argument }
-    for _ = 1, tonumber(count) or 1 do
-      commands[#commands + 1] = command
+local function commands_of(entry)
+  local commands = parsed[entry].commands
+  if not commands then
+    commands = {}
+    for op, count, permits, argument in string.gmatch(entry, ' (%a)(%d*) (%d+) (%S+)') do
+      local command = { op = op, permits = tonumber(permits), argument = argument }
+      for _ = 1, tonumber(count) or 1 do
+        commands[#commands + 1] = command
+      end
     end
+    parsed[entry].commands = commands
   end
-  commands_of[entry] = commands
   return commands
 end
 
@@ -105,15 +103,6 @@ local function wait_of(parts, at, permits)
   return most
 end
 
-local function remaining_of(parts, at)
-  local least = BEYOND
-  for i = 1, #parts do
-    local part = parts[i]
-    least = math.min(least, part.steps.remaining(part.policy, part.state, at))
-  end
-  return least
-end
-
 local function debit(parts, permits)
   for i = 1, #parts do
     local part = parts[i]
@@ -121,10 +110,22 @@ local function debit(parts, permits)
   end
 end
 
+-- Debits the permits, or as many as remain; how many.
+local function debit_up_to(parts, permits)
+  for i = 1, #parts do
+    local part = parts[i]
+    permits = math.min(permits, part.steps.remaining(part.policy, part.state, now))
+  end
+  if permits > 0 then
+    debit(parts, permits)
+  end
+  return permits
+end
+
 -- Ticks until more than what remains is there; nil if there never is.
 local function more_of(parts, at, remaining)
   for i = 1, #parts do
-    if remaining >= (parts[i].policy.limit or parts[i].policy.capacity) then
+    if remaining >= parts[i].policy.limit then
       return nil
     end
   end
@@ -141,7 +142,7 @@ end
 -- The part with the longest wait or, if none waits, the one with least remaining; the reset is that of all parts. In a pause
 -- all is as when it ends: until then there is nothing.
 local function read(parts, permits)
-  local ahead = ticks_until(header.pause, now)
+  local ahead = ticks_until(key.pause, now)
   local at = now + ahead
   local binding
   local reset = 0
@@ -176,26 +177,17 @@ local function done(parts, count)
 end
 
 local function acquire(parts, permits)
-  if header.pause > now or wait_of(parts, now, permits) > 0 then
+  if key.pause > now or wait_of(parts, now, permits) > 0 then
     return read(parts, permits)
   end
   debit(parts, permits)
   return read(parts, 0)
 end
 
-local function acquire_up_to(parts, permits)
-  local acquired = header.pause > now and 0 or math.min(permits, remaining_of(parts, now))
-  if acquired > 0 then
-    debit(parts, acquired)
-  end
-  return done(parts, acquired)
-end
-
 -- Each part as far as it goes; how many permits are lost, of the part that lost most. What was carried over to another policy is
 -- lost, and the caller may have named the former one: then its reading of the states must not be written.
-local function refund(key, debited_at, permits)
-  local parts = key.parts
-  if debited_at <= header.carried then
+local function refund(parts, debited_at, permits)
+  if debited_at <= key.carried then
     return done(parts, permits)
   end
   key.touched = true
@@ -226,7 +218,7 @@ end
 
 local function reserve(part, permits, argument)
   local most_wait, generation, instance = match(argument, '^(%d+),(%d+),(%d+)$')
-  local from = math.max(now, header.pause)
+  local from = math.max(now, key.pause)
   local wait, state, by_refund = part.steps.reserve(
     part.policy, part.state, now, permits, from, tonumber(most_wait), tonumber(generation), instance)
   local reading = { part = 1, wait = wait, allowed = not state and '0' or by_refund and '2' or '1' }
@@ -235,7 +227,7 @@ local function reserve(part, permits, argument)
   reading.reset = part.steps.reset(part.policy, part.state, now)
   reading.more = state and wait == 0 and more_of({ part }, now, reading.remaining) or nil
   -- A pause that follows in the same call moves the slot.
-  reading.count = state and now + wait - header.shift or nil
+  reading.count = state and now + wait - key.shift or nil
   return reading
 end
 
@@ -249,60 +241,55 @@ end
 local function free_slot(part, permits, argument)
   local base, generation, by_refund = match(argument, '^(%-?%d+),(%d+),([r-])$')
   base, generation = tonumber(base), tonumber(generation)
-  local at = base + header.shift
+  local at = base + key.shift
   local current = generation_of(part)
   local is_its_state = current == generation and current ~= 0
-  local is_debit = generation == 0 or current == 0 and header.carried == NOT_PAUSED
-  if is_its_state or at <= now and at > header.carried and is_debit then
+  local is_debit = generation == 0 or current == 0 and key.carried == NOT_PAUSED
+  if is_its_state or at <= now and at > key.carried and is_debit then
     part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
 end
 
-local function reset(parts)
+-- Nothing is spent any more.
+local function forget(parts)
   for i = 1, #parts do
     local part = parts[i]
     part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
   end
-  header.pause = NOT_PAUSED
 end
 
 -- Slots that lay ahead when the pause began are moved with its end, and nothing refills for them meanwhile. Those
 -- that were reserved in the pause, when none lay ahead, count on what refills until its end: if that comes earlier,
 -- they are void, and who holds them reserves again.
-local function pause(parts, micros)
-  local until_now = math.max(now, header.pause)
+local function pause(parts, micros, never_ends_earlier)
+  local until_now = math.max(now, key.pause)
+  if never_ends_earlier and now + micros <= until_now then
+    return
+  end
   local length = math.min(micros, MAX_TTL_MILLIS * 1000)
   local part = parts[1]
   local reserved = part.state.reserved
   if reserved then
     local later = now + length - until_now
-    if header.pause <= now then
+    if key.pause <= now then
       reserved.before = nil
     end
     if later < 0 and reserved.before then
       part.state = { at = reserved.before.at, parts = reserved.before.parts }
     else
       part.state = part.steps.shift(part.state, later)
-      header.shift = header.shift + later
+      key.shift = key.shift + later
     end
   end
-  header.pause = length > 0 and now + length or NOT_PAUSED
+  key.pause = length > 0 and now + length or NOT_PAUSED
 end
 
--- What cannot be acquired now of what could be when nothing was spent, of the part that binds.
+-- What is spent under the part of which most is.
 local function spent_of(parts)
   local most = 0
   for i = 1, #parts do
     local part = parts[i]
-    local steps, policy = part.steps, part.policy
-    local spent
-    if steps.spent then
-      spent = steps.spent(policy, part.state, now)
-    else
-      local limit = steps.remaining(policy, steps.rebase(policy, policy.fresh, now), now)
-      spent = limit - steps.remaining(policy, part.state, now)
-    end
-    most = math.max(most, spent)
+    most = math.max(most, part.steps.spent(part.policy, part.state, now))
   end
   return most
 end
@@ -335,7 +322,7 @@ end
 
 -- What was spent under the predecessor counts as spent under this policy, as far as the capacity of each part goes. Of a key
 -- that is older than the predecessor nobody knows what was spent: all.
-local function carry_over(key, is_older)
+local function carry_over(is_older)
   if key.carried_over or key.policy.before == '' then
     return
   end
@@ -352,54 +339,40 @@ local function carry_over(key, is_older)
   if is_older and any then
     spent = BEYOND
   end
+  forget(key.parts)
   for i = 1, #key.parts do
-    local part = key.parts[i]
-    part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
-    local charged = math.min(spent, part.steps.remaining(part.policy, part.state, now))
-    if charged > 0 then
-      part.state = part.steps.debit(part.policy, part.state, now, charged)
-    end
+    debit_up_to({ key.parts[i] }, spent)
   end
   if any then
-    header.carried = now
-    header.changed = true
+    key.carried = now
   end
 end
 
--- The states by form and occurrence; what else the value says goes into the header.
+-- The states by form and occurrence; what else the value says goes into the key.
 local function read_value(stored)
   local states, seen = {}, {}
   if not stored then
     if stored == nil then
-      corrupt('another type')
+      -- Fails again.
+      run('GET', key.name)
     end
     return states
   end
-  local version = string.sub(stored, 1, 1)
-  if version ~= FORMAT then
-    if match(version, '%d') then
-      fail('RATELIMITFORMAT', 'the key has format ' .. version)
-    end
-    corrupt('something else than a state')
-  end
-  local body = string.sub(stored, 2)
-  local numbers, rest = match(body, '^|([^|]*)|(.*)$')
-  if numbers then
-    body = rest
-    local paused, version_of, shift, carried = match(numbers, '^(%d+) (%d+) (%-?%d+) (%-?%d+)$')
-    if not paused then
+  local body = body_of(stored)
+  local head, rest = match(body, '^|([^|]*)|(.*)$')
+  if head then
+    local ends, version, shift, carried = unpack(integers(head, 4, 0))
+    if math.min(ends, version) < 0 then
       corrupt('something else than a header')
     end
-    header.pause = paused ~= '0' and integer(paused) or NOT_PAUSED
-    header.version, header.shift = integer(version_of), integer(shift)
-    header.carried = carried ~= '0' and integer(carried) or NOT_PAUSED
-    if not header.pause or not header.version or not header.shift or not header.carried then
-      corrupt('something else than a header')
-    end
+    key.head = '|' .. head .. '|'
+    key.pause = ends ~= 0 and ends or NOT_PAUSED
+    key.version, key.shift = version, shift
+    key.carried = carried ~= 0 and carried or NOT_PAUSED
   elseif body == '' then
     corrupt('something else than a state')
   end
-  for segment in string.gmatch(body, '[^;]+') do
+  for segment in string.gmatch(rest or body, '[^;]+') do
     local form, state = match(segment, '^(%d)(.*)$')
     if not form then
       corrupt('something else than a state')
@@ -410,43 +383,41 @@ local function read_value(stored)
   return states
 end
 
+-- Fields of a key beside those of prelude.lua: its `version`, `carried`, the time before which debits cannot be refunded because they
+-- were carried over, and `head`, what the value says of all these.
 local function load_key(i)
-  local entry = entries[i]
-  local policy = policy_of(parsed[entry].policy)
-  local key = { name = names[i], stored = values[i], policy = policy, logs = {} }
-  key.commands = commands_of[entry] or parse_commands(entry)
-  header = { pause = NOT_PAUSED, version = 0, shift = 0, carried = NOT_PAUSED }
-  key.header = header
-  if parsed[entry].more > 0 then
-    local position = positions[i] + 1
-    for more = position, positions[i] + policy.more do
-      if string.sub(KEYS[more], -5) == ':free' then
-        header.free_key = KEYS[more]
-      else
-        key.logs[#key.logs + 1] = KEYS[more]
-      end
+  local known = parsed[entries[i]]
+  local policy = policy_of(known.policy)
+  key = { head = '', pause = NOT_PAUSED, version = 0, shift = 0, carried = NOT_PAUSED }
+  key.name, key.stored = names[i], values[i]
+  key.policy, key.logs = policy, {}
+  key.commands = commands_of(entries[i])
+  for more = positions[i] + 1, positions[i] + known.more do
+    if string.sub(KEYS[more], -5) == ':free' then
+      key.free_key = KEYS[more]
+    else
+      key.logs[#key.logs + 1] = KEYS[more]
     end
   end
   key.states = read_value(key.stored)
-  key.was = { header.pause, header.version, header.shift, header.carried }
-  if header.version > policy.version then
-    fail('RATELIMITVERSION', text(header.version))
+  if key.version > policy.version then
+    fail('RATELIMITVERSION', text(key.version))
   end
   key.parts = load_parts(policy.parts, key.states, key.logs)
-  if policy.version > header.version then
-    local is_older = policy.version_before and header.version < policy.version_before
-    header.version = policy.version
-    carry_over(key, is_older)
+  if policy.version > key.version then
+    local is_older = policy.version_before and key.version < policy.version_before
+    key.version = policy.version
+    carry_over(is_older)
   end
   local part = key.parts[1]
   key.first_reserved = part.loaded.reserved
-  if part.state.reserved and header.free_key then
+  if part.state.reserved and key.free_key then
     part.state = part.steps.settle(part.policy, part.state, now)
   end
   return key
 end
 
-local function execute(key, command)
+local function execute(command)
   local op, permits, argument = command.op, command.permits, command.argument
   local parts = key.parts
   key.touched = key.touched or op ~= 'b'
@@ -457,28 +428,22 @@ local function execute(key, command)
   elseif op == 'r' then
     return reserve(parts[1], permits, argument)
   elseif op == 'u' then
-    return acquire_up_to(parts, permits)
+    return done(parts, key.pause > now and 0 or debit_up_to(parts, permits))
   elseif op == 'b' then
-    return refund(key, tonumber(argument), permits)
+    return refund(parts, tonumber(argument), permits)
   elseif op == 'o' then
     return charge(parts, permits, tonumber(argument))
   elseif op == 'f' then
     free_slot(parts[1], permits, argument)
   elseif op == 'c' then
-    local charged = math.min(permits, remaining_of(parts, now))
-    if charged > 0 then
-      debit(parts, charged)
-    end
+    debit_up_to(parts, permits)
   elseif op == 'x' then
-    reset(parts)
-  elseif op == 'p' then
-    pause(parts, tonumber(argument))
-  elseif op == 'q' then
-    if now + tonumber(argument) > math.max(now, header.pause) then
-      pause(parts, tonumber(argument))
-    end
+    forget(parts)
+    key.pause = NOT_PAUSED
+  elseif op == 'p' or op == 'q' then
+    pause(parts, tonumber(argument), op == 'q')
   elseif op == 'm' then
-    carry_over(key)
+    carry_over()
   else
     fail('ERR', 'unknown command ' .. op)
   end
@@ -491,12 +456,9 @@ local function instance_of(command)
   return instance and instance ~= '-' and instance or nil
 end
 
-local function is_allowed(reading)
-  return reading.allowed and reading.allowed ~= '0' or not reading.allowed and reading.wait == 0
-end
-
-local function reply_to(key)
-  local words = {}
+-- The reply for the key, and whether its last command is allowed.
+local function reply_of()
+  local words, allowed = {}, nil
   local tail, instance = 0, nil
   local part = key.parts[1]
   for i = 1, #key.commands do
@@ -505,11 +467,11 @@ local function reply_to(key)
       instance = instance_of(command)
       tail = instance and part.steps.tail(key.first_reserved, instance) or 0
     end
-    local reading = execute(key, command)
-    key.allowed = is_allowed(reading)
+    local reading = execute(command)
+    allowed = reading.allowed or (reading.wait == 0 and '1' or '0')
     words[i] = format(
       '%s %.0f %.0f %.0f %d %s %.0f',
-      reading.allowed or (reading.wait == 0 and '1' or '0'),
+      allowed,
       reading.remaining,
       reading.wait,
       reading.reset,
@@ -518,145 +480,113 @@ local function reply_to(key)
       reading.count or 0
     )
   end
-  local left = part.state.reserved and part.state.reserved.more == 1 and header.free_key
+  local left = part.state.reserved and part.state.reserved.more == 1 and key.free_key
   return format(
     '%.0f %.0f %.0f %.0f %s|',
-    header.pause > now and header.pause or 0,
-    header.shift,
+    key.pause > now and key.pause or 0,
+    key.shift,
     generation_of(part),
     tail,
     left and 'm' or '-'
-  ) .. table.concat(words, '|')
+  ) .. table.concat(words, '|'), allowed ~= '0'
 end
 
-local function is_header_changed(key)
-  local was = key.was
-  return was[1] ~= header.pause or was[2] ~= header.version or was[3] ~= header.shift or was[4] ~= header.carried
+local function head_of()
+  local is_carried = key.carried ~= NOT_PAUSED
+  if key.pause == NOT_PAUSED and key.version == 0 and key.shift == 0 and not is_carried then
+    return ''
+  end
+  return format(
+    '|%.0f %.0f %.0f %.0f|',
+    math.max(0, key.pause),
+    key.version,
+    key.shift,
+    is_carried and key.carried or 0
+  )
 end
 
--- Ticks until nothing of the key matters.
-local function matters(key)
-  local longest = ticks_until(header.pause, now)
-  for i = 1, #key.parts do
-    local part = key.parts[i]
-    longest = math.max(longest, part.steps.reset(part.policy, part.state, now))
-  end
-  return header.shift ~= 0 and longest + KEPT_LONGER or longest
-end
-
-local function save_value(key, texts, is_spent)
-  if not is_spent and header.pause <= now and header.shift == 0 then
-    if key.stored then
-      write('DEL', key.name)
-    end
-    return
-  end
-  local head = ''
-  local is_carried = header.carried ~= NOT_PAUSED
-  if header.pause ~= NOT_PAUSED or header.version ~= 0 or header.shift ~= 0 or is_carried then
-    head = format(
-      '|%.0f %.0f %.0f %.0f|',
-      math.max(0, header.pause),
-      header.version,
-      header.shift,
-      is_carried and header.carried or 0
-    )
-  elseif #texts == 1 and key.parts[1].log_key then
-    return
-  end
-  write('SET', key.name, FORMAT .. head .. table.concat(texts, ';'), 'PX', text(ttl_millis(matters(key))))
-end
-
-local function save(key)
-  header = key.header
-  if not key.touched then
-    return
-  end
-  local is_changed, is_spent = is_header_changed(key), false
+local function save()
+  local head = head_of()
+  local is_changed, is_spent = head ~= key.head, false
   for i = 1, #key.parts do
     is_changed = is_changed or key.parts[i].state ~= key.parts[i].loaded
     is_spent = is_spent or key.parts[i].state ~= key.parts[i].policy.fresh
   end
-  if not is_changed then
+  if not key.touched or not is_changed then
     return
   end
-  local texts = {}
+  -- Ticks until nothing of the key matters.
+  local texts, longest = {}, ticks_until(key.pause, now)
   for i = 1, #key.parts do
     local part = key.parts[i]
     local policy, state = part.policy, part.state
+    local ticks = part.steps.reset(policy, state, now)
+    longest = math.max(longest, ticks)
     texts[i] = policy.form
-    if part.log_key then
-      if state == policy.fresh and part.loaded ~= policy.fresh then
+    if state == policy.fresh then
+      if part.log_key and part.loaded ~= policy.fresh then
         write('DEL', part.log_key)
-      elseif state ~= part.loaded then
-        part.steps.save(part.log_key, policy, state, ttl_millis(part.steps.reset(policy, state, now)))
       end
-    elseif state ~= policy.fresh then
-      local ttl = ttl_millis(part.steps.reset(policy, state, now))
-      texts[i] = policy.form .. part.steps.encode(policy, state, ttl, now)
+    elseif not part.log_key then
+      texts[i] = policy.form .. part.steps.encode(policy, state, ttl_millis(ticks), now)
+    elseif state ~= part.loaded then
+      part.steps.save(part.log_key, policy, state, ttl_millis(ticks))
     end
   end
-  save_value(key, texts, is_spent)
-end
-
-local function decide(i)
-  local policy = policy_of(parsed[entries[i]].policy)
-  if policy.parts[1].evaluate then
-    local commands = commands_of[entries[i]] or parse_commands(entries[i])
-    local answer = policy.parts[1].evaluate(names[i], commands)
-    flush()
-    return answer
+  if not is_spent and key.pause <= now and key.shift == 0 then
+    if key.stored then
+      write('DEL', key.name)
+    end
+  elseif head ~= '' or #texts > 1 or not key.parts[1].log_key then
+    longest = key.shift ~= 0 and longest + KEPT_LONGER or longest
+    write('SET', key.name, FORMAT .. head .. table.concat(texts, ';'), 'PX', text(ttl_millis(longest)))
   end
-  local key = load_key(i)
-  local answer = reply_to(key)
-  save(key)
-  flush()
-  return answer
 end
 
-local function decide_together()
-  local keys = {}
-  for i = 1, #names do
+-- Decides keys together: if one is denied, nothing is written. A key alone is written in any case.
+local function decide(first, last)
+  local policy = policy_of(parsed[entries[first]].policy)
+  if policy.parts[1].evaluate then
+    reply[2 * first] = policy.parts[1].evaluate(names[first], commands_of(entries[first]))
+    return flush()
+  end
+  local keys, is_allowed = {}, true
+  for i = first, last do
     keys[i] = load_key(i)
   end
-  local answers, allowed = {}, true
-  for i = 1, #keys do
-    answers[i] = ''
-    if allowed then
-      header = keys[i].header
-      answers[i] = reply_to(keys[i])
-      allowed = keys[i].allowed
+  for i = first, last do
+    key = keys[i]
+    reply[2 * i] = ''
+    if is_allowed then
+      reply[2 * i], is_allowed = reply_of()
     end
   end
-  if allowed then
-    for i = 1, #keys do
-      save(keys[i])
+  if is_allowed or first == last then
+    for i = first, last do
+      key = keys[i]
+      save()
     end
     flush()
   end
-  return answers
 end
 
--- What it brings, or the error.
-local function attempt(step, i)
+-- An error is that of all keys that are decided together.
+local function attempt(first, last)
   failure, pending = nil, {}
-  local succeeded, result = lua_pcall(step, i)
-  if succeeded then
-    return result
+  local succeeded, result = lua_pcall(decide, first, last)
+  for i = first, last do
+    if not succeeded then
+      reply[2 * i] = '-' .. (failure or 'ERR ' .. tostring(result))
+    end
+    reply[2 * i + 1] = 0
   end
-  return nil, '-' .. (failure or 'ERR ' .. tostring(result))
 end
 
 if atomic == 'a' then
-  local answers, error_of_all = attempt(decide_together)
-  for i = 1, #names do
-    reply[2 * i], reply[2 * i + 1] = answers and answers[i] or error_of_all, 0
-  end
+  attempt(1, #names)
 else
   for k = 1, #others do
-    local i = others[k]
-    local answer, error_of_key = attempt(decide, i)
-    reply[2 * i], reply[2 * i + 1] = answer or error_of_key, 0
+    attempt(others[k], others[k])
   end
 end
 return reply

@@ -13,25 +13,31 @@
 local level = {}
 local reservation = {}
 
--- A policy whose meter tells by how much a deficit exceeds what lets permits pass, and how many pass; the
--- slack is what may still be owed when a permit passes that is not counted in the capacity.
-local function level_policy(form, parameters, slack_parts, excess_parts, remaining)
+-- The capacity of a queue does not count what may still be owed when a permit leaves it.
+local function level_policy(form, parameters, queues)
   local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
   local capacity_parts = capacity * parts_per_permit
-  local most = capacity_parts + slack_parts
+  local most = queues and capacity_parts + parts_per_tick - 1 or capacity_parts
   return {
     steps = level,
     form = form,
+    queues = queues,
     parts_per_tick = parts_per_tick,
     parts_per_permit = parts_per_permit,
-    capacity = capacity,
+    limit = capacity,
     capacity_parts = capacity_parts,
     most = most,
     fill = ceil_div(most, parts_per_tick),
-    excess_parts = excess_parts,
-    remaining = remaining,
     fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
   }
+end
+
+function algorithms.gcra(parameters)
+  return level_policy('1', parameters, false)
+end
+
+function algorithms.leaky_bucket(parameters)
+  return level_policy('2', parameters, true)
 end
 
 -- What flows back, cut off where nothing can be owed any more.
@@ -62,18 +68,25 @@ local function ticks_of(policy, parts)
   return ceil_div(parts, policy.parts_per_tick)
 end
 
+-- By how much what is owed exceeds what lets permits pass. Those of a bucket pass while what is owed stays within the capacity. A
+-- request leaves a queue in the tick in which all that left before it has drained, however many permits it needs.
+local function excess_parts(policy, owed, permits)
+  if policy.queues then
+    return math.max(0, owed - (policy.parts_per_tick - 1))
+  end
+  return math.max(0, owed - (policy.capacity_parts - permits * policy.parts_per_permit))
+end
+
 function level.wait(policy, state, now, permits)
-  local excess = policy.excess_parts(policy, deficit_parts(policy, state, now), permits)
-  return ticks_of(policy, math.max(0, excess))
+  return ticks_of(policy, excess_parts(policy, deficit_parts(policy, state, now), permits))
 end
 
 function level.debit(policy, state, now, permits)
   local parts = permits * policy.parts_per_permit
-  return {
-    at = now,
-    parts = deficit_parts(policy, state, now) + parts,
-    reserved = state.reserved and reservation.spend(state.reserved, parts),
-  }
+  if state.reserved then
+    reservation.spend(state.reserved, parts)
+  end
+  return { at = now, parts = deficit_parts(policy, state, now) + parts, reserved = state.reserved }
 end
 
 -- Slots that lie ahead are no debt: what is owed beyond the capacity when the last of them passes is.
@@ -94,15 +107,19 @@ end
 
 -- A debit for which nobody asked. If slots are void when a pause ends early, it stays.
 function level.charge(policy, state, now, permits)
-  local charged = level.debit(policy, state, now, permits)
-  if state.reserved and state.reserved.before then
-    charged.reserved = reservation.charge_before(policy, state.reserved, now, permits)
+  local reserved = state.reserved
+  if reserved and reserved.before then
+    reserved.before = level.debit(policy, reserved.before, now, permits)
   end
-  return charged
+  return level.debit(policy, state, now, permits)
 end
 
 function level.remaining(policy, state, now)
-  return policy.remaining(policy, deficit_parts(policy, state, now))
+  local owed = deficit_parts(policy, state, now)
+  if policy.queues then
+    return owed < policy.parts_per_tick and policy.limit or 0
+  end
+  return floor_div(math.max(0, policy.capacity_parts - owed), policy.parts_per_permit)
 end
 
 function level.reset(policy, state, now)
@@ -115,7 +132,7 @@ function level.spent(policy, state, now)
   if policy.queues and state.reserved then
     return 1
   end
-  return math.min(policy.capacity, ceil_div(deficit_parts(policy, state, now), policy.parts_per_permit))
+  return math.min(policy.limit, ceil_div(deficit_parts(policy, state, now), policy.parts_per_permit))
 end
 
 -- The cost less all that may have flowed back since.
@@ -147,6 +164,17 @@ function level.rebase(policy, state, now)
   return state
 end
 
+-- What is stored behind an overdrawn state: what a part is.
+local function terms_of(policy)
+  return format(' over %.0f %.0f %.0f', policy.parts_per_tick, policy.parts_per_permit, policy.limit)
+end
+
+-- The time at which less than a tick's parts are owed, and those.
+local function whole_ticks(policy, state)
+  local ticks = floor_div(state.parts, policy.parts_per_tick)
+  return state.at + ticks, state.parts - ticks * policy.parts_per_tick
+end
+
 function level.decode(policy, stored)
   local at, parts, slots = match(stored, '^(%S+) ?(%S*)(.*)$')
   at = integer(at) or corrupt('something else than integers')
@@ -154,17 +182,11 @@ function level.decode(policy, stored)
   if not parts or parts < 0 then
     corrupt('something else than parts')
   end
-  local per_tick, per_permit, capacity = match(slots, '^ over (%d+) (%d+) (%d+)$')
-  if
-    tonumber(per_tick) == policy.parts_per_tick
-    and tonumber(per_permit) == policy.parts_per_permit
-    and tonumber(capacity) == policy.capacity
-  then
-    return { at = at, parts = parts }
-  end
-  -- Of a policy with a finer tick, before it was changed.
+  -- Less of a policy with a finer tick, before it was changed.
   local state = { at = at, parts = math.min(parts, policy.most) }
-  if slots ~= '' and not per_tick then
+  if match(slots, '^ over ') then
+    state.parts = slots == terms_of(policy) and parts or state.parts
+  elseif slots ~= '' then
     state.reserved = reservation.decode(slots)
   end
   return state
@@ -172,47 +194,14 @@ end
 
 function level.encode(policy, state, ttl, now)
   if state.parts > policy.most and not state.reserved then
-    local terms = { state.at, state.parts, policy.parts_per_tick, policy.parts_per_permit, policy.capacity }
-    return format('%.0f %.0f over %.0f %.0f %.0f', unpack(terms))
+    return text(state.at) .. ' ' .. text(state.parts) .. terms_of(policy)
   end
-  local ticks = floor_div(state.parts, policy.parts_per_tick)
-  local parts = state.parts - ticks * policy.parts_per_tick
-  local stored = text(state.at + ticks)
+  local at, parts = whole_ticks(policy, state)
+  local stored = text(at)
   if state.reserved then
     return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl, now)
   elseif parts > 0 then
     return stored .. ' ' .. text(parts)
   end
   return stored
-end
-
--- Permits of a bucket pass while what is owed stays within the capacity.
-local function bucket_excess_parts(policy, deficit_parts, permits)
-  return deficit_parts - (policy.capacity_parts - permits * policy.parts_per_permit)
-end
-
-local function bucket_remaining(policy, deficit_parts)
-  return floor_div(math.max(0, policy.capacity_parts - deficit_parts), policy.parts_per_permit)
-end
-
-function algorithms.gcra(parameters)
-  return level_policy('1', parameters, 0, bucket_excess_parts, bucket_remaining)
-end
-
--- A request leaves a queue in the tick in which all that left before it has drained, however many permits it needs.
-local function queue_excess_parts(policy, deficit_parts)
-  return deficit_parts - (policy.parts_per_tick - 1)
-end
-
-local function queue_remaining(policy, deficit_parts)
-  if deficit_parts < policy.parts_per_tick then
-    return policy.capacity
-  end
-  return 0
-end
-
-function algorithms.leaky_bucket(parameters)
-  local policy = level_policy('2', parameters, parameters[1] - 1, queue_excess_parts, queue_remaining)
-  policy.queues = true
-  return policy
 end

@@ -74,16 +74,13 @@ else
   end
 end
 
--- By key: its value, false if there is none, nil if it is no string.
+-- By key: its value, false if there is none, nil if it is no string or cannot be read.
 local values
 if #names == 1 then
   local stored = pcall('GET', names[1])
-  values = { stored }
-  if type(stored) == 'table' then
-    if not string.find(stored.err, 'WRONGTYPE', 1, true) then
-      return redis.error_reply(stored.err)
-    end
-    values[1] = nil
+  values = {}
+  if type(stored) ~= 'table' then
+    values[1] = stored
   end
 else
   values = pcall('MGET', unpack(names))
@@ -152,10 +149,9 @@ for i = 1, #names do
         end
         ttl = format('%.0f', (ticks - 1 - fmod(ticks - 1, 1000)) / 1000 + 2)
       end
-      local set = pcall('SET', names[i], value, 'PX', ttl)
-      if set.err then
-        local is_refused = string.find(set.err, "can't run this command", 1, true)
-        allowed, owed = '-' .. set.err .. (is_refused and ": run the 'set' command" or ''), 0
+      if pcall('SET', names[i], value, 'PX', ttl).err then
+        -- frame.lua tries it again and replies with the error.
+        others[#others + 1] = i
       end
     end
     reply[2 * i], reply[2 * i + 1] = allowed, owed

@@ -5,6 +5,7 @@
 -- exponents as tostring does, and enter by integer(), which takes nothing but digits. The operator % is not exact
 -- for large numbers: math.fmod is.
 
+local FORMAT = '1'
 local BEYOND = 2 ^ 53
 local MOST_TIME = 2 ^ 52
 -- Twice the longest window a policy may have, 366 days: the longest that a state matters.
@@ -29,13 +30,8 @@ end
 
 -- nil if it is not the decimal form of an exact integer
 local function integer(stored)
-  if type(stored) == 'string' and string.find(stored, '^-?%d+$') then
-    local number = tonumber(stored)
-    if number > -BEYOND and number < BEYOND then
-      return number
-    end
-  end
-  return nil
+  local number = type(stored) == 'string' and match(stored, '^-?%d+$') and tonumber(stored)
+  return number and math.abs(number) < BEYOND and number or nil
 end
 
 -- Division of integers that are not negative, rounded down and up.
@@ -53,10 +49,7 @@ end
 -- The remainder that is not negative, also for times before the epoch.
 local function floor_mod(dividend, divisor)
   local rest = fmod(dividend, divisor)
-  if rest < 0 then
-    return rest + divisor
-  end
-  return rest
+  return rest < 0 and rest + divisor or rest
 end
 
 -- Ticks from one time to a later one, 0 if that is past.
@@ -79,6 +72,15 @@ local function run(name, ...)
     error(failure)
   end
   return answer
+end
+
+-- What follows the format version.
+local function body_of(stored)
+  local version = match(stored, '^%d') or corrupt('something else than a state')
+  if version ~= FORMAT then
+    fail('RATELIMITFORMAT', 'the key has format ' .. version)
+  end
+  return string.sub(stored, 2)
 end
 
 -- Writes that did not run yet: they run when all is computed.
@@ -114,14 +116,11 @@ end
 
 -- What is stored of a count: what exceeds the limit only if it was overdrawn under the same limit.
 local function counted(count, limit, overdrawn)
-  if overdrawn == limit then
-    return count
-  end
-  return math.min(count, limit)
+  return overdrawn == limit and count or math.min(count, limit)
 end
 
--- The integers of a state that consists of `count` of them and of up to `more` others, which are positive.
-local function integers(state, count, more)
+-- The integers of a state that consists of `count` of them and of up to `more` others, which are positive, or at least `least`.
+local function integers(state, count, more, least)
   local numbers = {}
   for word in string.gmatch(state, '[^ ]+') do
     numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
@@ -130,7 +129,7 @@ local function integers(state, count, more)
     corrupt('another number of integers')
   end
   for i = count + 1, #numbers do
-    if numbers[i] <= 0 then
+    if numbers[i] < (least or 1) then
       corrupt('another number of integers')
     end
   end
@@ -138,8 +137,16 @@ local function integers(state, count, more)
 end
 
 -- What is stored behind a count, if it is overdrawn.
-local function overdraft(count, limit)
-  return count > limit and ' ' .. text(limit) or ''
+local function overdraft(policy, count)
+  return count > policy.limit and ' ' .. text(policy.limit) or ''
+end
+
+-- The same of a state whose `first` may be less than what is `used`: then both the limit and that.
+local function behind_count(policy, state, has_more)
+  if has_more or state.first < state.used then
+    return ' ' .. text(policy.limit) .. ' ' .. text(state.first)
+  end
+  return overdraft(policy, state.used)
 end
 
 -- Until the state no longer matters, rounded up. One more, because Redis takes 0 for a mistake and deletes at
@@ -148,17 +155,44 @@ local function ttl_millis(ticks)
   return math.min(ceil_div(ticks, 1000) + 1, MAX_TTL_MILLIS)
 end
 
--- What holds for the key at hand beside its states: end of the pause, policy version, ticks by which reserved slots were moved,
--- time before which debits cannot be refunded because they were carried over; the keys that hold more of it.
+-- The key at hand: frame.lua. For algorithms `shift`, ticks by which reserved slots were moved, `pause`, its end, and `free_key`.
 local NOT_PAUSED = -BEYOND
-local header
+local key
 
 -- An algorithm is a function in `algorithms`: (parameters, now) -> policy, a table with what its steps need to know, `form`, the digit
 -- that tells its states from others, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
 --   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
+--   spent(policy, state, now)    what cannot be acquired of what could be when nothing was spent
 --   decode(policy, text) -> state
 --   encode(policy, state, ttl, now) -> the text of a state that is not fresh
 -- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
 local algorithms = {}
+
+-- The steps of an algorithm that counts permits up to `limit` of its policy, `most` with debts, from two of its own:
+--   room(policy, state, now)                  what is left of the limit, below 0 if it is overdrawn
+--   allowed_at(policy, state, now, permits)   when they are there, if they are not now
+local function counting()
+  local steps = {}
+  function steps.wait(policy, state, now, permits)
+    if permits <= steps.room(policy, state, now) then
+      return 0
+    end
+    return ticks_until(steps.allowed_at(policy, state, now, permits), now)
+  end
+  function steps.remaining(policy, state, now)
+    return math.max(0, steps.room(policy, state, now))
+  end
+  function steps.spent(policy, state, now)
+    return policy.limit - steps.remaining(policy, state, now)
+  end
+  function steps.chargeable(policy, state, now, most_debt)
+    return with_debt(steps.room(policy, state, now), most_debt, policy.most - policy.limit)
+  end
+  function steps.reset(policy, state, now)
+    return steps.wait(policy, state, now, policy.limit)
+  end
+  return steps
+end
+
 -- By file, what defines its algorithms: only those that a call needs are run.
 local loaders = {}

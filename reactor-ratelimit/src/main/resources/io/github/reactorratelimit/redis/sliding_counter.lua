@@ -5,7 +5,7 @@
 -- state, stored: start, previous, current (permits of the window that starts there and of the one before); stored too is the
 --   limit, if one of them is above it
 
-local counter = {}
+local counter = counting()
 
 function algorithms.sliding_counter(parameters, now)
   local limit, window, grain, grains = unpack(parameters)
@@ -13,6 +13,7 @@ function algorithms.sliding_counter(parameters, now)
     steps = counter,
     form = '5',
     limit = limit,
+    most = math.min(BEYOND, floor_div(BEYOND, grains)) - 1,
     window = window,
     grain = grain,
     grains = grains,
@@ -30,14 +31,11 @@ local function counts_at(policy, state, now)
   return { start = policy.start, previous = previous, current = 0 }
 end
 
-local function signed_room(policy, counts, now)
+function counter.room(policy, state, now)
+  local counts = counts_at(policy, state, now)
   local elapsed_grains = floor_div(ticks_until(now, counts.start), policy.grain)
   local weighted = floor_div(counts.previous * (policy.grains - elapsed_grains), policy.grains)
   return policy.limit - counts.current - weighted
-end
-
-local function room(policy, counts, now)
-  return math.max(0, signed_room(policy, counts, now))
 end
 
 -- Ticks into a window until `previous` weighs less than `enough` + 1.
@@ -49,7 +47,8 @@ local function elapsed_until(policy, previous, enough)
 end
 
 -- In this window if enough of the previous one slides out in time, else in the next, at last in the one after.
-local function allowed_at(policy, counts, permits)
+function counter.allowed_at(policy, state, now, permits)
+  local counts = counts_at(policy, state, now)
   if counts.current + permits <= policy.limit then
     local elapsed = elapsed_until(policy, counts.previous, policy.limit - counts.current - permits)
     if elapsed < policy.window then
@@ -60,30 +59,9 @@ local function allowed_at(policy, counts, permits)
   return counts.start + policy.window + elapsed
 end
 
-function counter.wait(policy, state, now, permits)
-  local counts = counts_at(policy, state, now)
-  if permits <= room(policy, counts, now) then
-    return 0
-  end
-  return ticks_until(allowed_at(policy, counts, permits), now)
-end
-
 function counter.debit(policy, state, now, permits)
   local counts = counts_at(policy, state, now)
   return { start = counts.start, previous = counts.previous, current = counts.current + permits }
-end
-
-function counter.chargeable(policy, state, now, most_debt)
-  local exact = math.min(BEYOND, floor_div(BEYOND, policy.grains))
-  return with_debt(signed_room(policy, counts_at(policy, state, now), now), most_debt, exact - 1 - policy.limit)
-end
-
-function counter.remaining(policy, state, now)
-  return room(policy, counts_at(policy, state, now), now)
-end
-
-function counter.reset(policy, state, now)
-  return counter.wait(policy, state, now, policy.limit)
 end
 
 -- Counts only in the window of the debit.
@@ -118,5 +96,5 @@ end
 
 function counter.encode(policy, state)
   local stored = text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current)
-  return stored .. overdraft(math.max(state.previous, state.current), policy.limit)
+  return stored .. overdraft(policy, math.max(state.previous, state.current))
 end

@@ -8,19 +8,17 @@
 --   the same form. A decision reads and writes a few elements, whatever the length.
 -- state: entries 1 .. size, of which the first `kept` are those after `dropped` in the list, the others
 --   are in `tail`, to be written; `base` is the total before the first of them, where none is kept.
---   The tail is handed on from state to state, since only the latest is ever used.
+--   The tail is handed on from state to state, since only the latest is ever used, and is changed in place.
 -- A refund rewrites the entry it changes and all younger ones, so a refund of an entry with REACH younger ones or more is lost: the
---   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin. Refunds in one
---   call share the work: each is noted at its entry in the tail, `{ time, total, refunded }`, their sum in `refunded` of
---   the state, and the totals are corrected once, when they are written.
+--   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin.
 
-local log = {}
+local log = counting()
 
 -- Far above the largest limit of a log, 10 000.
 local WRAP = 1000000
 -- What a log holds at most, debts included.
 local MOST_PERMITS = WRAP / 2
--- Entries that refunds may rewrite in one call.
+-- Entries that a refund may rewrite. ScriptPolicy.java keeps such refunds few in a call.
 local REACH = 128
 -- More arguments than this do not fit on the stack of every version.
 local VALUES_PER_PUSH = 1000
@@ -30,7 +28,14 @@ local function wrapped(total)
 end
 
 function algorithms.sliding_log(parameters)
-  return { steps = log, form = '6', limit = parameters[1], window = parameters[2], fresh = { size = 0 } }
+  return {
+    steps = log,
+    form = '6',
+    limit = parameters[1],
+    most = MOST_PERMITS,
+    window = parameters[2],
+    fresh = { size = 0 },
+  }
 end
 
 local function single(time, permits)
@@ -59,8 +64,8 @@ local function time_of(state, entry)
   return element(state.source, 2 * (state.dropped + entry) - 1)
 end
 
--- Permits up to and including an entry, with those that were refunded in this call; of entry 0, before the first.
-local function noted_total(state, entry)
+-- Permits up to and including an entry; of entry 0, before the first.
+local function total_of(state, entry)
   if entry > state.kept then
     return state.tail[entry - state.kept][2]
   end
@@ -68,28 +73,6 @@ local function noted_total(state, entry)
     return state.base
   end
   return element(state.source, 2 * (state.dropped + entry))
-end
-
--- Subtracts what was refunded. An entry that holds nothing any more stays until it is written.
-local function correct(state)
-  local refunded = 0
-  for _, entry in ipairs(state.tail) do
-    refunded = refunded + (entry[3] or 0)
-    entry[2] = wrapped(entry[2] - refunded)
-    entry[3] = nil
-  end
-  state.refunded = nil
-end
-
--- Permits up to and including an entry; of entry 0, before the first.
-local function total_of(state, entry)
-  if state.refunded and entry > state.kept then
-    if entry == state.size then
-      return noted_total(state, entry) - state.refunded
-    end
-    correct(state)
-  end
-  return noted_total(state, entry)
 end
 
 -- The first entry from `low` on for which a condition holds that then holds for all, or size + 1. Most
@@ -130,37 +113,26 @@ local function permits_from(state, entry)
   return wrapped(total_of(state, state.size) - total_of(state, entry - 1))
 end
 
-local function ticks_until_expired(policy, time, now)
-  return ticks_until(time + policy.window, now)
+function log.room(policy, state, now)
+  return policy.limit - permits_from(state, first_live(policy, state, now))
 end
 
-function log.wait(policy, state, now, permits)
+function log.allowed_at(policy, state, now, permits)
   local live = first_live(policy, state, now)
   local too_many = permits_from(state, live) + permits - policy.limit
-  if too_many <= 0 then
-    return 0
-  end
   local before = total_of(state, live - 1)
   local entry = first_entry(state, live, function(candidate)
     return wrapped(total_of(state, candidate) - before) >= too_many
   end)
-  return ticks_until_expired(policy, time_of(state, entry), now)
+  return time_of(state, entry) + policy.window
 end
 
-function log.chargeable(policy, state, now, most_debt)
-  local room = policy.limit - permits_from(state, first_live(policy, state, now))
-  return with_debt(room, most_debt, MOST_PERMITS - policy.limit)
-end
-
-function log.remaining(policy, state, now)
-  return math.max(0, policy.limit - permits_from(state, first_live(policy, state, now)))
-end
-
+-- As a wait for all, without a search.
 function log.reset(policy, state, now)
   if state.size == 0 then
     return 0
   end
-  return ticks_until_expired(policy, time_of(state, state.size), now)
+  return ticks_until(time_of(state, state.size) + policy.window, now)
 end
 
 -- Without the entries before `first`, with those from `open` on in the tail.
@@ -170,11 +142,8 @@ local function reopen(state, first, open)
   if kept < state.kept then
     tail = {}
     read_elements(state.source, 2 * (state.dropped + kept) + 1, 2 * (state.dropped + state.kept))
-    for entry = kept + 1, state.kept do
-      tail[#tail + 1] = { time_of(state, entry), noted_total(state, entry) }
-    end
-    for _, entry in ipairs(state.tail) do
-      tail[#tail + 1] = entry
+    for entry = kept + 1, state.size do
+      tail[#tail + 1] = { time_of(state, entry), total_of(state, entry) }
     end
   end
   local forgotten = first - 1
@@ -184,7 +153,6 @@ local function reopen(state, first, open)
     kept = kept - forgotten,
     base = kept == forgotten and total_of(state, forgotten) or nil,
     tail = tail,
-    refunded = state.refunded,
     size = state.size - forgotten,
   }
 end
@@ -195,7 +163,7 @@ function log.debit(policy, state, now, permits)
     return single(now, permits)
   end
   local youngest = time_of(state, state.size)
-  local total = wrapped(noted_total(state, state.size) + permits)
+  local total = wrapped(total_of(state, state.size) + permits)
   if now > youngest then
     local next = reopen(state, live, state.size + 1)
     next.tail[#next.tail + 1] = { now, total }
@@ -207,10 +175,8 @@ function log.debit(policy, state, now, permits)
   return next
 end
 
--- Permits that an entry holds; in the tail, less those that were refunded.
 local function held_by(state, entry)
-  local refunded = entry > state.kept and state.tail[entry - state.kept][3] or 0
-  return wrapped(noted_total(state, entry) - noted_total(state, entry - 1) - refunded)
+  return wrapped(total_of(state, entry) - total_of(state, entry - 1))
 end
 
 -- Takes the permits out of the entry of the debit's time, as far as they are there. Also returns the permits that are lost.
@@ -224,22 +190,20 @@ function log.refund(policy, state, now, debited_at, permits)
   if entry > state.size or time_of(state, entry) ~= debited_at then
     return state, 0
   end
-  local oldest = math.max(1, state.size - REACH + 1)
-  if entry <= state.kept and entry < oldest then
+  if entry <= state.size - REACH then
     return state, permits
   end
   local taken = math.min(permits, held_by(state, entry))
   if taken == 0 then
     return state, 0
   end
-  -- Twice as many at a time, so that many refunds copy the tail a few times only; live ones, as all in the tail.
-  local open = math.max(oldest, first_live(policy, state, now), state.size - 2 * #state.tail)
-  local next = reopen(state, 1, math.min(entry, open))
-  local changed = next.tail[entry - next.kept]
-  changed[3] = (changed[3] or 0) + taken
-  next.refunded = (next.refunded or 0) + taken
+  local next = reopen(state, 1, entry)
+  for i = entry - next.kept, #next.tail do
+    next.tail[i][2] = wrapped(next.tail[i][2] - taken)
+  end
+  -- An entry before the last that holds nothing any more stays until it is written.
   while next.size > next.kept and held_by(next, next.size) == 0 do
-    next.refunded = next.refunded - (table.remove(next.tail)[3] or 0)
+    table.remove(next.tail)
     next.size = next.size - 1
   end
   return next.size == 0 and policy.fresh or next, 0
@@ -271,14 +235,13 @@ end
 
 function log.save(key, _, state, ttl)
   local values = {}
-  local before = noted_total(state, state.kept)
+  local before = total_of(state, state.kept)
   if state.kept == 0 then
     write('DEL', key)
     values[1] = text(state.base)
   elseif state.dropped > 0 or 2 * (state.dropped + state.kept) < state.source.length - 1 then
     write('LTRIM', key, text(2 * state.dropped), text(2 * (state.dropped + state.kept)))
   end
-  correct(state)
   for _, entry in ipairs(state.tail) do
     if entry[2] ~= before then
       values[#values + 1] = text(entry[1])

@@ -7,15 +7,18 @@
 -- stored: since, used; the capacity, if more are missing; the capacity and first, if that is less than used or from is before
 --   since; then also since - from
 
-local stepwise = {}
+local stepwise = counting()
 
 function algorithms.stepwise_bucket(parameters)
+  local capacity, refill, period = unpack(parameters)
   return {
     steps = stepwise,
     form = '3',
-    capacity = parameters[1],
-    refill = parameters[2],
-    period = parameters[3],
+    limit = capacity,
+    -- Times stay exact: so many periods, at most, until all is refilled.
+    most = math.min(BEYOND, floor_div(2 ^ 51, period) * refill),
+    refill = refill,
+    period = period,
     fresh = { from = -BEYOND, since = -BEYOND, used = 0, first = 0 },
   }
 end
@@ -33,17 +36,14 @@ local function steps_at(policy, state, now)
   return { from = since, since = since, used = used, first = used }
 end
 
-local function ticks_until_refilled(policy, current, now, tokens)
-  return ticks_until(current.since + ceil_div(tokens, policy.refill) * policy.period, now)
+function stepwise.room(policy, state, now)
+  return policy.limit - steps_at(policy, state, now).used
 end
 
-function stepwise.wait(policy, state, now, permits)
+function stepwise.allowed_at(policy, state, now, permits)
   local current = steps_at(policy, state, now)
-  local missing = permits - (policy.capacity - current.used)
-  if missing <= 0 then
-    return 0
-  end
-  return ticks_until_refilled(policy, current, now, missing)
+  local missing = permits - (policy.limit - current.used)
+  return current.since + ceil_div(missing, policy.refill) * policy.period
 end
 
 function stepwise.debit(policy, state, now, permits)
@@ -53,24 +53,6 @@ function stepwise.debit(policy, state, now, permits)
   end
   local first = now <= current.since and current.first + permits or current.first
   return { from = current.from, since = current.since, used = current.used + permits, first = first }
-end
-
--- Times stay exact: so many periods, at most, until all is refilled.
-function stepwise.chargeable(policy, state, now, most_debt)
-  local most = math.min(BEYOND, floor_div(2 ^ 51, policy.period) * policy.refill)
-  return with_debt(policy.capacity - steps_at(policy, state, now).used, most_debt, most - policy.capacity)
-end
-
-function stepwise.remaining(policy, state, now)
-  return math.max(0, policy.capacity - steps_at(policy, state, now).used)
-end
-
-function stepwise.reset(policy, state, now)
-  local current = steps_at(policy, state, now)
-  if current.used == 0 then
-    return 0
-  end
-  return ticks_until_refilled(policy, current, now, current.used)
 end
 
 -- All if no refill point came since the debit, and the grid starts now if nothing else keeps it; else only what the refills since,
@@ -90,13 +72,12 @@ function stepwise.refund(policy, state, now, debited_at, permits)
     return policy.fresh
   end
   local from, since, used, first = current.from, current.since, current.used - back, current.first
-  if debited_at <= since then
-    first = first - back
-    if first <= 0 then
-      since, first = math.max(now, since), used
-    end
+  first = debited_at <= since and first - back or math.min(first, used)
+  if first <= 0 then
+    since = math.max(now, since)
+    first = used
   end
-  return { from = from, since = since, used = used, first = math.min(first, used) }
+  return { from = from, since = since, used = used, first = first }
 end
 
 function stepwise.rebase(policy, state, now)
@@ -111,18 +92,14 @@ function stepwise.decode(policy, stored)
   if used < 1 or not first and used <= (overdrawn or 0) or first and first > used then
     corrupt('a used amount below 1')
   end
-  used = counted(used, policy.capacity, overdrawn)
+  used = counted(used, policy.limit, overdrawn)
   return { from = since - (age or 0), since = since, used = used, first = math.min(first or used, used) }
 end
 
 function stepwise.encode(policy, state)
-  local stored = text(state.since) .. ' ' .. text(state.used)
-  if state.first < state.used or state.from < state.since then
-    stored = stored .. ' ' .. text(policy.capacity) .. ' ' .. text(state.first)
-  else
-    stored = stored .. overdraft(state.used, policy.capacity)
-  end
-  if state.from < state.since then
+  local is_later = state.from < state.since
+  local stored = text(state.since) .. ' ' .. text(state.used) .. behind_count(policy, state, is_later)
+  if is_later then
     stored = stored .. ' ' .. text(state.since - state.from)
   end
   return stored

@@ -7,42 +7,47 @@
 
 local KEPT = 2
 
+local function version_of(entry)
+  return integer(match(entry, '^%d+')) or corrupt('no version')
+end
+
 local function register(versions, version, policy)
   for i = 1, #versions do
-    if versions[i].version == version then
+    if version_of(versions[i]) == version then
       return
     end
   end
-  versions[#versions + 1] = { version = version, policy = policy }
+  versions[#versions + 1] = text(version) .. ',' .. policy
   table.sort(versions, function(a, b)
-    return a.version > b.version
+    return version_of(a) > version_of(b)
   end)
   versions[KEPT + 1] = nil
 end
 
-local function decode(stored)
-  local versions = {}
-  if stored then
-    local written_as = match(stored, '^%d') or corrupt('something else than policy versions')
-    if written_as ~= '1' then
-      fail('RATELIMITFORMAT', 'unknown format of policy versions')
-    end
-    for version, policy in string.gmatch(string.sub(stored, 2), '(%d+),([^,]+)') do
-      versions[#versions + 1] = { version = integer(version) or corrupt('no version'), policy = policy }
-    end
-    if #versions == 0 then
-      corrupt('something else than policy versions')
-    end
+-- Registers a policy behind the newest one, or else behind that version, unless it is that.
+local function change(versions, version, policy, to)
+  local newest = versions[1]
+  if not newest or version_of(newest) < version then
+    newest = text(version) .. ',' .. policy
   end
-  return versions
+  policy = match(newest, ',(.*)$')
+  if policy ~= to then
+    register(versions, version_of(newest), policy)
+    register(versions, version_of(newest) + 1, to)
+  end
 end
 
-local function encode(versions)
-  local words = {}
-  for i = 1, #versions do
-    words[i] = text(versions[i].version) .. ',' .. versions[i].policy
+-- The texts `version,policy`, the newest first; each has a version.
+local function decode(stored)
+  local versions = {}
+  for entry in string.gmatch(stored and body_of(stored) or '', '%d+,[^,]+') do
+    version_of(entry)
+    versions[#versions + 1] = entry
   end
-  return table.concat(words, ',')
+  if stored and #versions == 0 then
+    corrupt('something else than policy versions')
+  end
+  return versions
 end
 
 function algorithms.versions()
@@ -55,22 +60,15 @@ function algorithms.versions()
         local command = commands[i]
         if command.op == 'g' then
           local policy, to = match(command.argument, '^([^,]+),([^,]+)$')
-          if not versions[1] or versions[1].version < command.permits then
-            if policy ~= to then
-              register(versions, command.permits, policy)
-              register(versions, command.permits + 1, to)
-            end
-          elseif versions[1].policy ~= to then
-            register(versions, versions[1].version + 1, to)
-          end
+          change(versions, command.permits, policy, to)
         elseif command.permits > 0 then
           register(versions, command.permits, command.argument)
         end
         words[i] = '1 0 0 0 0 - 0'
       end
-      local known = encode(versions)
-      if #versions > 0 and '1' .. known ~= stored then
-        write('SET', key, '1' .. known)
+      local known = table.concat(versions, ',')
+      if #versions > 0 and FORMAT .. known ~= stored then
+        write('SET', key, FORMAT .. known)
       end
       return '0 0 0 0 -|' .. table.concat(words, '|') .. '|' .. known
     end,
