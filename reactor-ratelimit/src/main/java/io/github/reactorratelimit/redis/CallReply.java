@@ -63,7 +63,7 @@ final class CallReply {
             if (text == null) {
                 run.reply(plain, output.integer(index), output.integer(index + 1), ended);
             } else if (text.isEmpty()) {
-                run.fail(call.queue(), new MonoCommandGroup.NotDecidedException(), ended);
+                run.fail(call.queue(), new CommandGroup.NotDecidedException(), ended);
             } else if (text.charAt(0) == '-') {
                 fail(run, text.substring(1), ended);
             } else {
@@ -83,7 +83,8 @@ final class CallReply {
     }
 
     private List<CommandReply> parse(KeyRun run, String text) {
-        List<CommandReply> replies = parse(run.policy, run.commands(), nowMicros, text);
+        List<CommandReply> replies = parse(
+                run.policy, run.commands().stream().map(one -> one.command).toList(), nowMicros, text);
         if (isUnsettled(text)) {
             run.precede(new Settling(run.first()));
         }

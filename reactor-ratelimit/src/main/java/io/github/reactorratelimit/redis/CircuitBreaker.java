@@ -12,14 +12,6 @@ final class CircuitBreaker {
 
     static final int FAILURES_IN_A_ROW = 5;
 
-    /** Hears when a breaker opens and closes. Called on any thread; must not block. */
-    interface Listener {
-
-        void unavailable(RedisUnavailableException why);
-
-        void availableAgain();
-    }
-
     private enum Kind {
         /** All commands pass. */
         CLOSED,
@@ -36,14 +28,17 @@ final class CircuitBreaker {
     private static final AtomicReferenceFieldUpdater<CircuitBreaker, State> STATE =
             AtomicReferenceFieldUpdater.newUpdater(CircuitBreaker.class, State.class, "state");
 
-    private final Listener listener;
+    private final String node;
+    private final LimiterCommands.Listener listener;
     private final long pauseNanos;
     private volatile State state = FINE;
 
     /** What the last failure was; all commands of a call fail with the same error, which counts once. */
     private volatile @Nullable Throwable lastFailure;
 
-    CircuitBreaker(Listener listener, long pauseNanos) {
+    /** @param listener hears when the breaker opens and closes */
+    CircuitBreaker(String node, LimiterCommands.Listener listener, long pauseNanos) {
+        this.node = node;
         this.listener = listener;
         this.pauseNanos = pauseNanos;
     }
@@ -77,7 +72,7 @@ final class CircuitBreaker {
     /** Redis answered; an error reply is an answer too. */
     void answered() {
         if (!state.equals(FINE) && STATE.getAndSet(this, FINE).kind() != Kind.CLOSED) {
-            listener.availableAgain();
+            listener.availableAgain(node);
         }
     }
 
@@ -93,7 +88,7 @@ final class CircuitBreaker {
             return opens ? new State(Kind.OPEN, failures, nowNanos + pauseNanos) : new State(Kind.CLOSED, failures, 0);
         });
         if (before.kind() == Kind.CLOSED && before.failures() + 1 >= FAILURES_IN_A_ROW) {
-            listener.unavailable(error);
+            listener.unavailable(node, error);
         }
     }
 }

@@ -1,19 +1,75 @@
 package io.github.reactorratelimit.redis;
 
+import io.lettuce.core.cluster.SlotHash;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
 
 /**
  * Commands for several keys that the script decides together: all of them, or none. The group waits until it
  * is first in the queue of each of its keys. Its first command leads: the deadline, cancelling and delivery
- * are about that one.
+ * are about that one, and it ends last.
  */
 final class CommandGroup {
 
-    private final List<? extends PendingCommand> commands;
+    /** What a member ends with if one before it is denied. */
+    static final class NotDecidedException extends RuntimeException {
 
-    /** @param commands acquires, each for another key; all keys lie in one hash slot on a Cluster */
-    CommandGroup(List<? extends PendingCommand> commands) {
-        this.commands = commands;
+        private static final long serialVersionUID = 1L;
+
+        NotDecidedException() {
+            super("a command before it was denied", null, false, false);
+        }
+    }
+
+    private final MonoSink<List<CommandReply>> sink;
+    private final List<Part> commands;
+
+    /** Of the commands that were decided. */
+    private final Deque<CommandReply> replies = new ArrayDeque<>();
+
+    private CommandGroup(List<LimiterCommands.Member> members, MonoSink<List<CommandReply>> sink) {
+        this.sink = sink;
+        this.commands = members.stream().map(Part::new).toList();
+    }
+
+    /** See {@link LimiterCommands#sendTogether}. */
+    static Mono<List<CommandReply>> send(List<LimiterCommands.Member> members) {
+        return Mono.create(sink -> {
+            CommandGroup group = new CommandGroup(members, sink);
+            if (group.mayTravelTogether()) {
+                group.send();
+            } else {
+                sink.success();
+            }
+        });
+    }
+
+    private boolean mayTravelTogether() {
+        CommandQueues queues = leader().limiter.queues();
+        return commands.size() <= ScriptCall.MAX_KEYS
+                && commands.stream().allMatch(part -> part.mayTravelIn(queues))
+                && commands.stream().map(part -> part.name).distinct().count() == commands.size()
+                && (!queues.isCluster()
+                        || commands.stream()
+                                        .map(part -> SlotHash.getSlot(part.name))
+                                        .distinct()
+                                        .count()
+                                == 1);
+    }
+
+    private void send() {
+        sink.onCancel(leader()::cancel);
+        if (leader().limiter.begin(leader())) {
+            commands.stream().skip(1).forEach(part -> part.limiter.beginBeside(part));
+            offer();
+        }
+    }
+
+    private void offer() {
+        leader().limiter.queues().of(leader().name).offer(this);
     }
 
     List<? extends PendingCommand> commands() {
@@ -27,5 +83,49 @@ final class CommandGroup {
     /** Whether it need not be sent any more. */
     boolean isEnded() {
         return leader().isEnded();
+    }
+
+    private final class Part extends PendingCommand {
+
+        Part(LimiterCommands.Member member) {
+            super(member.limiter(), member.key(), member.policy(), member.command(), null);
+            group = CommandGroup.this;
+        }
+
+        private boolean mayTravelIn(CommandQueues queues) {
+            return limiter.queues() == queues
+                    && policy.before() == null
+                    && !policy.hasLeases()
+                    && !limiter.isUnavailable(key);
+        }
+
+        private boolean leads() {
+            return this == leader();
+        }
+
+        @Override
+        protected void droppedFromQueue() {
+            if (leads()) {
+                commands.stream().skip(1).forEach(PendingCommand::cancel);
+                offer();
+            }
+        }
+
+        @Override
+        protected void succeeded(CommandReply reply) {
+            replies.addFirst(reply);
+            if (leads()) {
+                sink.success(List.copyOf(replies));
+            }
+        }
+
+        /** Nothing behind it was decided. */
+        @Override
+        protected void failed(Throwable error) {
+            replies.clear();
+            if (leads()) {
+                sink.error(error);
+            }
+        }
     }
 }

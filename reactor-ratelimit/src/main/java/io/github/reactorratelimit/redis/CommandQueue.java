@@ -7,6 +7,7 @@ import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,22 @@ final class CommandQueue extends DrainLoop {
 
         SlotKeys(int slot) {
             this.slot = slot;
+        }
+    }
+
+    /** The commands that wait for one key, in order. */
+    static final class KeyCommands {
+        final String name;
+        final ArrayDeque<PendingCommand> waiting = new ArrayDeque<>(1);
+
+        /** Whether a call for the key is in flight, or the key stands among those that wait for the next call. */
+        private boolean isBusy;
+
+        /** The group that is first here and not everywhere; null if there is none. */
+        private @Nullable CommandGroup awaits;
+
+        KeyCommands(String name) {
+            this.name = name;
         }
     }
 
@@ -191,7 +208,7 @@ final class CommandQueue extends DrainLoop {
             key = new KeyCommands(command.name);
             keys.put(command.name, key);
         }
-        key.add(command);
+        key.waiting.add(command);
         if (!key.isBusy) {
             makeReady(key);
         }
@@ -225,10 +242,13 @@ final class CommandQueue extends DrainLoop {
     }
 
     /** @param again commands of the key that come before all others, because they did not run */
-    private void release(KeyCommands key, @Nullable PendingCommand again) {
-        count += key.addFirst(again);
+    private void release(KeyCommands key, List<PendingCommand> again) {
+        for (int i = again.size() - 1; i >= 0; i--) {
+            key.waiting.addFirst(again.get(i));
+            count++;
+        }
         key.isBusy = false;
-        if (key.isEmpty()) {
+        if (key.waiting.isEmpty()) {
             keys.remove(key.name);
         } else {
             makeReady(key);
@@ -239,8 +259,7 @@ final class CommandQueue extends DrainLoop {
     private @Nullable ScriptCall gather(SlotKeys slot) {
         ScriptCall call = null;
         for (KeyCommands key = slot.idle.poll(); key != null; key = slot.idle.poll()) {
-            count -= key.dropEnded();
-            PendingCommand first = key.first();
+            PendingCommand first = firstToSend(key);
             if (first == null) {
                 keys.remove(key.name);
             } else if (first.group != null) {
@@ -265,6 +284,17 @@ final class CommandQueue extends DrainLoop {
             }
         }
         return call == null || call.size() == 0 ? null : call;
+    }
+
+    /** The first command that has to be sent; drops those before it. Null if there is none. */
+    private @Nullable PendingCommand firstToSend(KeyCommands key) {
+        PendingCommand first = key.waiting.peek();
+        while (first != null && (first.isEnded() || (first.group != null && first.group.isEnded()))) {
+            key.waiting.remove();
+            count--;
+            first = key.waiting.peek();
+        }
+        return first;
     }
 
     /**

@@ -62,7 +62,7 @@ final class ConcurrencyLeases extends DrainLoop {
         this.settings = settings;
         this.limit = limit;
         this.commands = commands;
-        this.policy = ScriptPolicy.of(limit, commands.clock());
+        this.policy = ScriptPolicy.of(limit);
         this.freed = freed;
         this.leaseMicros = Tick.MICROSECOND.ticks("lease", limit.lease());
         this.everyNanos = Math.max(1, limit.lease().toNanos() / RENEWALS_PER_LEASE);

@@ -35,10 +35,6 @@ final class DeferredFlush {
         return current != null && (current.held.get() == queue || current.held.compareAndSet(null, queue));
     }
 
-    boolean isEmpty() {
-        return held.get() == null;
-    }
-
     void flush() {
         CommandQueue queue = held.get() == null ? null : held.getAndSet(null);
         if (queue != null) {

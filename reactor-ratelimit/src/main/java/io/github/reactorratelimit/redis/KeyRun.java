@@ -3,58 +3,46 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /** The commands for one key in a call, in order, under one policy. */
 final class KeyRun {
 
-    final KeyCommands key;
+    final CommandQueue.KeyCommands key;
     final ScriptPolicy policy;
     final int policyIndex;
-    private final PendingCommand first;
-    private PendingCommand last;
-    private int size = 1;
+    private final List<PendingCommand> commands = new ArrayList<>(1);
     private boolean isUniform = true;
     private boolean needsMoreKeys;
 
-    /** Commands that go first in the next call of the key; each knows the next. */
-    private @Nullable PendingCommand again;
+    /** Commands that go first in the next call of the key. */
+    private List<PendingCommand> again = List.of();
 
-    KeyRun(KeyCommands key, PendingCommand first, int policyIndex) {
+    KeyRun(CommandQueue.KeyCommands key, ScriptPolicy policy, int policyIndex) {
         this.key = key;
-        this.policy = first.policy;
+        this.policy = policy;
         this.policyIndex = policyIndex;
-        this.first = first;
-        this.last = first;
-        this.needsMoreKeys = policy.needsMoreKeys(first.command);
     }
 
     void add(PendingCommand command) {
-        last.next = command;
-        last = command;
-        size++;
-        if (!command.command.equals(first.command)) {
-            isUniform = false;
-            needsMoreKeys = needsMoreKeys || policy.needsMoreKeys(command.command);
-        }
+        commands.add(command);
+        isUniform = isUniform && command.command.equals(first().command);
+        needsMoreKeys = needsMoreKeys || policy.needsMoreKeys(command.command);
     }
 
-    int size() {
-        return size;
+    List<PendingCommand> commands() {
+        return commands;
     }
 
     PendingCommand first() {
-        return first;
+        return commands.get(0);
     }
 
     /** Whether the script can decide it as plain acquires: all of as many permits. */
     boolean isPlain() {
-        return isUniform && first.command.op() == Command.Op.ACQUIRE && policy.bucketRate() != null;
+        return isUniform && first().command.op() == Command.Op.ACQUIRE && policy.bucketRate() != null;
     }
 
-    @Nullable
-    PendingCommand again() {
+    List<PendingCommand> again() {
         return again;
     }
 
@@ -65,19 +53,13 @@ final class KeyRun {
     /** The commands as the script reads them; equal ones in a row are counted. */
     String entry() {
         StringBuilder entry = new StringBuilder(16).append(policyIndex).append(needsMoreKeys ? "+" : "");
-        if (isUniform) {
-            first.command.appendTo(entry, size);
-            return entry.toString();
-        }
-        for (PendingCommand command = first; command != null; ) {
-            int count = 1;
-            PendingCommand following = command.next;
-            while (following != null && following.command.equals(command.command)) {
-                count++;
-                following = following.next;
+        int end = commands.size();
+        for (int from = 0, to = 0; from < end; from = to) {
+            Command command = commands.get(from).command;
+            while (to < end && command.equals(commands.get(to).command)) {
+                to++;
             }
-            command.command.appendTo(entry, count);
-            command = following;
+            command.appendTo(entry, to - from);
         }
         return entry.toString();
     }
@@ -85,34 +67,24 @@ final class KeyRun {
     /** Replies to plain acquires: the first ones are allowed. */
     void reply(KeyStatus status, long allowed, long owedParts, List<PendingCommand> ended) {
         BucketRate rate = policy.bucketRate();
+        int size = commands.size();
         if (rate == null || allowed < 0 || allowed > size || owedParts < 0 || owedParts > rate.mostParts()) {
             throw new RedisReplyException("reply allows " + allowed + " of " + size + " acquires");
         }
-        long costParts = rate.costParts(first.command.permits());
+        long costParts = rate.costParts(first().command.permits());
         long owed = owedParts - allowed * costParts;
-        long place = 0;
-        for (PendingCommand command = first; command != null; place++) {
-            PendingCommand following = detach(command);
+        for (int place = 0; place < size; place++) {
+            PendingCommand command = commands.get(place);
             boolean isAllowed = place < allowed;
             owed += isAllowed ? costParts : 0;
             end(command, rate.reply(command.command, policy, status, isAllowed, owed), ended);
-            command = following;
         }
-    }
-
-    List<Command> commands() {
-        List<Command> commands = new ArrayList<>(size);
-        forEach(command -> commands.add(command.command));
-        return commands;
     }
 
     /** Replies to all, in order. */
     void reply(List<CommandReply> replies, List<PendingCommand> ended) {
-        int place = 0;
-        for (PendingCommand command = first; command != null; place++) {
-            PendingCommand following = detach(command);
-            end(command, replies.get(place), ended);
-            command = following;
+        for (int place = 0; place < commands.size(); place++) {
+            end(commands.get(place), replies.get(place), ended);
         }
     }
 
@@ -123,13 +95,11 @@ final class KeyRun {
     }
 
     void fail(CommandQueue queue, Throwable error, List<PendingCommand> ended) {
-        first.limiter.failed(queue, error);
-        for (PendingCommand command = first; command != null; ) {
-            PendingCommand following = detach(command);
+        first().limiter.failed(queue, error);
+        for (PendingCommand command : commands) {
             if (command.end(error)) {
                 ended.add(command);
             }
-            command = following;
         }
     }
 
@@ -138,43 +108,22 @@ final class KeyRun {
      * again before fails.
      */
     void sendAgain(CommandQueue queue, Throwable error, List<PendingCommand> ended) {
-        PendingCommand lastAgain = null;
-        boolean isFailed = false;
-        for (PendingCommand command = first; command != null; ) {
-            PendingCommand following = detach(command);
+        again = new ArrayList<>();
+        int endedBefore = ended.size();
+        for (PendingCommand command : commands) {
             if (command.markUnsent()) {
-                if (lastAgain == null) {
-                    again = command;
-                } else {
-                    lastAgain.next = command;
-                }
-                lastAgain = command;
+                again.add(command);
             } else if (command.end(error)) {
-                isFailed = true;
                 ended.add(command);
             }
-            command = following;
         }
-        if (isFailed) {
-            first.limiter.failed(queue, error);
+        if (ended.size() > endedBefore) {
+            first().limiter.failed(queue, error);
         }
     }
 
     /** The next call of the key begins with this one. */
     void precede(PendingCommand command) {
-        command.next = again;
-        again = command;
-    }
-
-    void forEach(Consumer<PendingCommand> action) {
-        for (PendingCommand command = first; command != null; command = command.next) {
-            action.accept(command);
-        }
-    }
-
-    private static @Nullable PendingCommand detach(PendingCommand command) {
-        PendingCommand following = command.next;
-        command.next = null;
-        return following;
+        again = List.of(command);
     }
 }

@@ -59,7 +59,7 @@ final class LimiterCommands {
         this.keys = keys;
         this.settings = settings;
         this.deadlines = new Deadlines(settings.scheduler(), options.deadline(), queues::check);
-        this.clock = new ServerClock(settings.scheduler());
+        this.clock = new ServerClock(settings.scheduler(), settings.recorder());
         this.callbacks = new ReplyExecutor(settings.callbacks(), settings.scheduler());
         this.onConnection = options.onConnection();
         this.listener = listener;
@@ -124,7 +124,22 @@ final class LimiterCommands {
      * undo what ran.
      */
     Mono<CommandReply> send(String key, ScriptPolicy policy, Command command) {
-        return new MonoCommand(this, key, policy, command);
+        return Mono.create(sink -> {
+            PendingCommand sent = new PendingCommand(this, key, policy, command, null) {
+
+                @Override
+                protected void succeeded(CommandReply reply) {
+                    sink.success(reply);
+                }
+
+                @Override
+                protected void failed(Throwable error) {
+                    sink.error(error);
+                }
+            };
+            sink.onCancel(sent::cancel);
+            send(sent);
+        });
     }
 
     /** Sends a command about the limiter's policy versions. Signals on the thread that brings the reply. */
@@ -142,7 +157,7 @@ final class LimiterCommands {
      * breaker. Signals on the thread that brings the reply; cancelling does not undo what ran.
      */
     static Mono<List<CommandReply>> sendTogether(List<Member> members) {
-        return new MonoCommandGroup(members);
+        return CommandGroup.send(members);
     }
 
     /** Whether the node of a key was unavailable a moment ago, so that commands fail at once. */
@@ -194,7 +209,7 @@ final class LimiterCommands {
         return known != null
                 ? known
                 : breakers.computeIfAbsent(
-                        queue, node -> new CircuitBreaker(new NodeListener(node.node()), PROBE_EVERY.toNanos()));
+                        queue, node -> new CircuitBreaker(node.node(), listener, PROBE_EVERY.toNanos()));
     }
 
     /** The deadline counts from here. False if the command was cancelled before. */
@@ -249,24 +264,5 @@ final class LimiterCommands {
 
     static RedisUnavailableException unavailableAMomentAgo() {
         return new RedisUnavailableException("Redis was unavailable a moment ago");
-    }
-
-    private final class NodeListener implements CircuitBreaker.Listener {
-
-        private final String node;
-
-        NodeListener(String node) {
-            this.node = node;
-        }
-
-        @Override
-        public void unavailable(RedisUnavailableException why) {
-            listener.unavailable(node, why);
-        }
-
-        @Override
-        public void availableAgain() {
-            listener.availableAgain(node);
-        }
     }
 }

@@ -47,10 +47,6 @@ abstract class PendingCommand implements Runnable {
     /** When it has to end, on the clock of its limiter. */
     long deadlineNanos;
 
-    /** The next command for the same key. */
-    @Nullable
-    PendingCommand next;
-
     /** The commands that are decided together with this one; null if it is decided alone. */
     @Nullable
     CommandGroup group;
@@ -71,20 +67,9 @@ abstract class PendingCommand implements Runnable {
      */
     PendingCommand(
             LimiterCommands limiter, String key, ScriptPolicy policy, Command command, @Nullable Executor executor) {
-        this(limiter, key, limiter.keys().named(key, policy), policy, command, executor);
-    }
-
-    /** @param name the key's name in Redis */
-    PendingCommand(
-            LimiterCommands limiter,
-            String key,
-            String name,
-            ScriptPolicy policy,
-            Command command,
-            @Nullable Executor executor) {
         this.limiter = limiter;
         this.key = key;
-        this.name = name;
+        this.name = limiter.keys().named(key, policy);
         this.policy = policy;
         this.command = command;
         this.executor = executor;

@@ -59,37 +59,26 @@ final class PolicyVersions extends DrainLoop {
     private static final Logger LOG = Loggers.getLogger(RedisStore.class);
 
     /**
-     * One version.
+     * A version of the policy.
      *
-     * @param before its predecessor; null if that is not known, or was equal
-     * @param versionBefore that of the predecessor
-     */
-    private record Version(
-            long number, RateLimitPolicy policy, @Nullable RateLimitPolicy before, long versionBefore) {
-
-        static Version alone(long number, RateLimitPolicy policy) {
-            return new Version(number, policy, null, ScriptPolicy.UNKNOWN);
-        }
-
-        /** Whether only the number differs: then nothing is carried over. */
-        boolean isSameAs(Version other) {
-            return before == null && number <= other.number + 1 && policy.equals(other.policy);
-        }
-    }
-
-    /**
-     * A version as the script reads it.
-     *
+     * @param script what commands name; knows number, policy and predecessor
      * @param earlier policies that were in effect before, the very objects
      * @param beforeUntilNanos how long usage under the predecessor may matter
      * @param overrides policies that keys have instead
      */
     private record InEffect(
-            Version version,
             ScriptPolicy script,
             List<RateLimitPolicy> earlier,
             long beforeUntilNanos,
             Map<RateLimitPolicy, ScriptPolicy> overrides) {
+
+        long number() {
+            return script.version();
+        }
+
+        RateLimitPolicy policy() {
+            return script.policy();
+        }
 
         boolean isReplaced(RateLimitPolicy policy) {
             return earlier.stream().anyMatch(one -> one == policy);
@@ -99,7 +88,6 @@ final class PolicyVersions extends DrainLoop {
     private final LimiterSettings settings;
     private final LimiterCommands commands;
     private final Function<Command, Mono<CommandReply>> registry;
-    private final ClockComparison clocks;
     private final boolean hasSignals;
     private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
     private final AtomicLong readAtNanos;
@@ -116,13 +104,8 @@ final class PolicyVersions extends DrainLoop {
     private volatile @Nullable Throwable refusal;
 
     /** @param hasSignals whether other processes tell of new versions */
-    PolicyVersions(
-            LimiterSettings settings,
-            LimiterCommands commands,
-            long version,
-            boolean hasSignals,
-            ClockComparison clocks) {
-        this(settings, commands, commands::sendToRegistry, version, hasSignals, clocks);
+    PolicyVersions(LimiterSettings settings, LimiterCommands commands, long version, boolean hasSignals) {
+        this(settings, commands, commands::sendToRegistry, version, hasSignals);
     }
 
     /** @param registry sends a command about the versions */
@@ -131,15 +114,13 @@ final class PolicyVersions extends DrainLoop {
             LimiterCommands commands,
             Function<Command, Mono<CommandReply>> registry,
             long version,
-            boolean hasSignals,
-            ClockComparison clocks) {
+            boolean hasSignals) {
         this.settings = settings;
         this.commands = commands;
         this.registry = registry;
-        this.clocks = clocks;
         this.hasSignals = hasSignals;
         this.readAtNanos = new AtomicLong(commands.now());
-        this.inEffect = inEffect(Version.alone(version, settings.policy()), List.of());
+        this.inEffect = withoutPredecessor(version, settings.policy(), List.of());
     }
 
     /** Reads the registry; the listener hears of each policy that takes effect. */
@@ -183,33 +164,36 @@ final class PolicyVersions extends DrainLoop {
         }
     }
 
-    private InEffect inEffect(Version version, List<RateLimitPolicy> earlier) {
-        RateLimitPolicy before = version.before();
-        ScriptPolicy scriptBefore = before == null ? null : ScriptPolicy.of(before, commands.clock());
-        ScriptPolicy script = ScriptPolicy.of(version.policy(), commands.clock())
-                .withVersion(version.number(), scriptBefore, version.versionBefore());
+    /**
+     * @param before the predecessor; null if it is not known, or was equal
+     * @param versionBefore that of the predecessor
+     */
+    private InEffect version(
+            long number,
+            RateLimitPolicy policy,
+            @Nullable RateLimitPolicy before,
+            long versionBefore,
+            List<RateLimitPolicy> earlier) {
+        ScriptPolicy scriptBefore = before == null ? null : ScriptPolicy.of(before);
+        ScriptPolicy script = ScriptPolicy.of(policy).withVersion(number, scriptBefore, versionBefore);
         long matters = before == null
                 ? 0
                 : Algorithms.traits(before).recovery().plus(PREDECESSOR_MATTERS).toNanos();
-        return new InEffect(version, script, earlier, commands.now() + matters, new ConcurrentHashMap<>());
+        return new InEffect(script, earlier, commands.now() + matters, new ConcurrentHashMap<>());
+    }
+
+    private InEffect withoutPredecessor(long number, RateLimitPolicy policy, List<RateLimitPolicy> earlier) {
+        return version(number, policy, null, ScriptPolicy.UNKNOWN, earlier);
     }
 
     /** The policy of a key as the script reads it. */
     ScriptPolicy script(@Nullable RateLimitPolicy override) {
         InEffect current = inEffect;
-        if (current.version().before() != null) {
-            current = withoutPredecessor(current);
+        if (current.script().before() != null && current.beforeUntilNanos() - commands.now() <= 0) {
+            InEffect alone = withoutPredecessor(current.number(), current.policy(), current.earlier());
+            current = IN_EFFECT.compareAndSet(this, current, alone) ? alone : inEffect;
         }
         return override == null ? current.script() : overrideScript(current, override);
-    }
-
-    private InEffect withoutPredecessor(InEffect current) {
-        if (current.beforeUntilNanos() - commands.now() > 0) {
-            return current;
-        }
-        Version version = current.version();
-        InEffect alone = inEffect(Version.alone(version.number(), version.policy()), current.earlier());
-        return IN_EFFECT.compareAndSet(this, current, alone) ? alone : inEffect;
     }
 
     private ScriptPolicy overrideScript(InEffect current, RateLimitPolicy override) {
@@ -221,10 +205,9 @@ final class PolicyVersions extends DrainLoop {
         if (overrides.size() >= MAX_OVERRIDES) {
             evictSome(overrides);
         }
-        long version = current.version().number();
+        long version = current.number();
         return overrides.computeIfAbsent(
-                override,
-                policy -> ScriptPolicy.of(policy, commands.clock()).withVersion(version, null, ScriptPolicy.UNKNOWN));
+                override, policy -> ScriptPolicy.of(policy).withVersion(version, null, ScriptPolicy.UNKNOWN));
     }
 
     private static void evictSome(Map<RateLimitPolicy, ScriptPolicy> overrides) {
@@ -242,7 +225,7 @@ final class PolicyVersions extends DrainLoop {
     @Nullable
     ScriptPolicy scriptOf(Debit debit) {
         InEffect current = inEffect;
-        if (debit.policy() == current.version().policy()) {
+        if (debit.policy() == current.policy()) {
             return script(null);
         }
         boolean isOverride = settings.policiesPerKey() && !current.isReplaced(debit.policy());
@@ -251,7 +234,7 @@ final class PolicyVersions extends DrainLoop {
 
     /** The policy of a key. */
     RateLimitPolicy policy(@Nullable RateLimitPolicy override) {
-        return override == null ? inEffect.version().policy() : override;
+        return override == null ? inEffect.policy() : override;
     }
 
     /** A process with this version exists. Completes when this limiter has it too. */
@@ -263,18 +246,18 @@ final class PolicyVersions extends DrainLoop {
     }
 
     private boolean has(long version) {
-        return inEffect.version().number() >= version;
+        return inEffect.number() >= version;
     }
 
     private RedisUnavailableException unregistered(long version) {
         return new RedisUnavailableException("limiter '" + settings.name() + "' has a policy of version " + version
                 + " that is not registered; this process has version "
-                + inEffect.version().number());
+                + inEffect.number());
     }
 
     /** @throws IllegalArgumentException if Redis cannot hold the policy exactly */
     void check(RateLimitPolicy policy) {
-        ScriptPolicy.of(policy, commands.clock());
+        ScriptPolicy.of(policy);
     }
 
     /**
@@ -284,7 +267,7 @@ final class PolicyVersions extends DrainLoop {
     Mono<Void> change(RateLimitPolicy to) {
         return Mono.defer(() -> isSettled() ? Mono.empty() : settled())
                 .then(Mono.defer(() -> {
-                    Version current = inEffect.version();
+                    InEffect current = inEffect;
                     return registry.apply(Command.changeVersion(current.number(), current.policy(), to));
                 }))
                 .flatMap(reply -> reply.versions().isEmpty()
@@ -309,7 +292,7 @@ final class PolicyVersions extends DrainLoop {
 
     /** For each command that is sent: nothing else looks whether it is time. */
     void readIfDue() {
-        if (!hasSignals || inEffect.version().number() > 0) {
+        if (!hasSignals || inEffect.number() > 0) {
             long now = commands.now();
             long last = readAtNanos.get();
             if (now - last >= READ_EVERY.toNanos() && readAtNanos.compareAndSet(last, now)) {
@@ -341,12 +324,13 @@ final class PolicyVersions extends DrainLoop {
     }
 
     private Mono<CommandReply> read() {
-        Version current = inEffect.version();
+        InEffect current = inEffect;
         long sentNanos = commands.now();
         Command read = current.number() == 0
                 ? Command.readVersions()
                 : Command.registerVersion(current.number(), current.policy());
-        return registry.apply(read).doOnNext(reply -> clocks.compare(reply.key().nowMicros(), sentNanos));
+        return registry.apply(read)
+                .doOnNext(reply -> commands.clock().compare(reply.key().nowMicros(), sentNanos));
     }
 
     /**
@@ -379,26 +363,18 @@ final class PolicyVersions extends DrainLoop {
         boolean isFirst = !hasRead;
         hasRead = true;
         InEffect known = inEffect;
-        if (versions.isEmpty()
-                || (!isFirst && versions.lastKey() <= known.version().number())) {
+        if (versions.isEmpty() || (!isFirst && versions.lastKey() <= known.number())) {
             return;
         }
-        Version next = newest(versions, known.version());
-        if (next.isSameAs(known.version())) {
-            inEffect = inEffect(Version.alone(next.number(), known.version().policy()), known.earlier());
-        } else {
-            List<RateLimitPolicy> earlier = new ArrayList<>(known.earlier());
-            earlier.add(known.version().policy());
-            int surplus = Math.max(0, earlier.size() - MAX_EARLIER);
-            inEffect = inEffect(next, List.copyOf(earlier.subList(surplus, earlier.size())));
-        }
-        listener.accept(inEffect.version().policy());
+        inEffect = newest(versions, known);
+        listener.accept(inEffect.policy());
     }
 
-    private Version newest(NavigableMap<Long, String> versions, Version known) {
+    private InEffect newest(NavigableMap<Long, String> versions, InEffect known) {
         long number = versions.lastKey();
         RateLimitPolicy policy = parse(versions.lastEntry().getValue());
-        if (number == known.number() && !policy.equals(known.policy())) {
+        boolean isKnown = policy.equals(known.policy());
+        if (number == known.number() && !isKnown) {
             LOG.error(
                     "Limiter '{}': version {} is registered with {}, which is in effect here too; raise the version for {}",
                     settings.name(),
@@ -409,8 +385,19 @@ final class PolicyVersions extends DrainLoop {
         Map.Entry<Long, String> lower = versions.lowerEntry(number);
         RateLimitPolicy own = known.number() < number ? known.policy() : null;
         RateLimitPolicy before = lower == null ? own : parse(lower.getValue());
-        long versionBefore = lower == null ? known.number() : lower.getKey();
-        return new Version(number, policy, policy.equals(before) ? null : before, versionBefore);
+        if (isKnown && (before == null || policy.equals(before)) && number <= known.number() + 1) {
+            // Only the number differs: nothing is carried over.
+            return withoutPredecessor(number, known.policy(), known.earlier());
+        }
+        List<RateLimitPolicy> earlier = new ArrayList<>(known.earlier());
+        earlier.add(known.policy());
+        int surplus = Math.max(0, earlier.size() - MAX_EARLIER);
+        return version(
+                number,
+                policy,
+                policy.equals(before) ? null : before,
+                lower == null ? known.number() : lower.getKey(),
+                List.copyOf(earlier.subList(surplus, earlier.size())));
     }
 
     static RateLimitPolicy parse(String text) {
@@ -423,11 +410,6 @@ final class PolicyVersions extends DrainLoop {
 
     /** The number of the version in effect. */
     long number() {
-        return inEffect.version().number();
-    }
-
-    /** For tests: how many overrides are kept. */
-    int overrides() {
-        return inEffect.overrides().size();
+        return inEffect.number();
     }
 }

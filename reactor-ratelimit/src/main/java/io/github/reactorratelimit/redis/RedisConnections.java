@@ -6,35 +6,80 @@ import io.github.reactorratelimit.redis.SelfTest.Severity;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+import reactor.util.Logger;
+import reactor.util.Loggers;
+import reactor.util.retry.Retry;
 
 /**
- * The connections of a store, which are there or are being made. Shared by its limiters and by all stores
- * made from it.
+ * The connections of a store, which are there or are made when its first limiter is opened. Shared by its
+ * limiters and by all stores made from it. An attempt to connect that fails is repeated, at growing
+ * distances; the log says why, once for each reason.
+ *
+ * <p>Closing and connecting may meet. Each first says so ({@code closed}, {@code known}) and then looks
+ * whether the other has: so at least one of them sees both, and closes the connections. It is harmless if
+ * both do.
  */
 final class RedisConnections {
 
-    private final ConnectionAttempt attempt;
-    private final CommandQueues queues;
-    private final boolean isCluster;
+    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
+
+    private static final Retry UNTIL_CONNECTED =
+            Retry.backoff(Long.MAX_VALUE, Duration.ofMillis(100)).maxBackoff(Duration.ofSeconds(5));
+
+    private static final String UNKNOWN_NODE = "unknown node";
+
+    /**
+     * The limiters of all stores of one connection share calls, so that at most one call per key is in
+     * flight.
+     */
+    private static final Map<StatefulConnection<?, ?>, WeakReference<CommandQueues>> QUEUES =
+            Collections.synchronizedMap(new WeakHashMap<>());
+
+    private final Mono<Opened> connecting;
+    private final boolean isLate;
     private final boolean hasPubSub;
-    private final boolean selfTest;
+    private final CommandQueues queues;
+    private final Sinks.One<Opened> connected = Sinks.one();
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final Disposable.Swap trying = Disposables.swap();
 
     /** However many limiters come and go, each prefix is tested once. */
     private final Set<String> testedPrefixes = ConcurrentHashMap.newKeySet();
 
-    private RedisConnections(
-            ConnectionAttempt attempt, CommandQueues queues, boolean isCluster, boolean hasPubSub, boolean selfTest) {
-        this.attempt = attempt;
-        this.queues = queues;
-        this.isCluster = isCluster;
-        this.hasPubSub = hasPubSub;
-        this.selfTest = selfTest;
+    private volatile @Nullable Opened known;
+    private volatile @Nullable ConnectionCheck check;
+    private volatile boolean closed;
+    private volatile String reason = "not connected to Redis yet";
+
+    private RedisConnections(Mono<Opened> connecting, boolean isCluster) {
+        this.connecting = connecting;
+        this.isLate = true;
+        this.hasPubSub = true;
+        this.queues = newQueues(isCluster);
+    }
+
+    private RedisConnections(Opened opened) {
+        this.connecting = Mono.empty();
+        this.isLate = false;
+        this.hasPubSub = opened.pubSub() != null;
+        this.queues = sharedQueues(opened.connection());
+        known(opened);
     }
 
     /** A user's connection, without signals. */
@@ -43,11 +88,7 @@ final class RedisConnections {
     }
 
     static RedisConnections of(Opened opened) {
-        boolean isCluster = opened.connection() instanceof StatefulRedisClusterConnection;
-        ConnectionAttempt attempt = ConnectionAttempt.done(opened);
-        CommandQueues queues =
-                NodeQueues.shared(opened.connection(), new NodeQueues(attempt::opened, isCluster, attempt::check));
-        return new RedisConnections(attempt, queues, isCluster, opened.pubSub() != null, true);
+        return new RedisConnections(opened);
     }
 
     /**
@@ -56,18 +97,38 @@ final class RedisConnections {
      * @param connecting connects anew on each subscription
      */
     static RedisConnections later(Mono<Opened> connecting, boolean isCluster) {
-        ConnectionAttempt attempt = new ConnectionAttempt(connecting);
-        return new RedisConnections(
-                attempt, new NodeQueues(attempt::opened, isCluster, attempt::check), isCluster, true, true);
+        return new RedisConnections(connecting, isCluster);
     }
 
-    /**
-     * Sends commands that are none of the script's, as PUBLISH.
-     *
-     * @throws RedisUnavailableException if there is no connection yet: nothing was sent
-     */
-    RedisClusterAsyncCommands<String, String> commands() {
-        return attempt.opened().commands();
+    private CommandQueues sharedQueues(StatefulConnection<String, String> connection) {
+        synchronized (QUEUES) {
+            WeakReference<CommandQueues> shared = QUEUES.get(connection);
+            CommandQueues inUse = shared == null ? null : shared.get();
+            if (inUse != null) {
+                return inUse;
+            }
+            CommandQueues created = newQueues(connection instanceof StatefulRedisClusterConnection);
+            QUEUES.put(connection, new WeakReference<>(created));
+            return created;
+        }
+    }
+
+    private CommandQueues newQueues(boolean isCluster) {
+        return new CommandQueues(
+                (type, output, arguments) -> commands().dispatch(type, output, arguments),
+                isCluster ? this::node : null,
+                this::check);
+    }
+
+    private String node(int slot) {
+        Opened there = known;
+        RedisClusterNode node =
+                there != null && there.connection() instanceof StatefulRedisClusterConnection<?, ?> cluster
+                        ? cluster.getPartitions().getPartitionBySlot(slot)
+                        : null;
+        return node == null
+                ? UNKNOWN_NODE
+                : node.getUri().getHost() + ":" + node.getUri().getPort();
     }
 
     /** The queues for commands; the same object for all that send over the same connection. */
@@ -77,12 +138,25 @@ final class RedisConnections {
 
     /** Whether the keys of a call must lie in one hash slot. */
     boolean isCluster() {
-        return isCluster;
+        return queues.isCluster();
+    }
+
+    /**
+     * Sends commands that are none of the script's, as PUBLISH.
+     *
+     * @throws RedisUnavailableException if there is no connection yet: nothing was sent
+     */
+    RedisClusterAsyncCommands<String, String> commands() {
+        Opened there = known;
+        if (there == null) {
+            throw new RedisUnavailableException(reason);
+        }
+        return there.commands();
     }
 
     /** The connection for signals as soon as it is there; empty if there is none. */
     Mono<StatefulRedisPubSubConnection<String, String>> pubSub() {
-        return hasPubSub ? attempt.asMono().mapNotNull(Opened::pubSub) : Mono.empty();
+        return hasPubSub ? connected.asMono().mapNotNull(Opened::pubSub) : Mono.empty();
     }
 
     /** Whether {@link #pubSub} will bring a connection. */
@@ -90,42 +164,85 @@ final class RedisConnections {
         return hasPubSub;
     }
 
-    /**
-     * A limiter was opened: connects if need be, and tests the server once for each prefix. Delays nobody.
-     */
-    void opened(String prefix) {
-        attempt.begin();
-        if (selfTest && testedPrefixes.add(prefix)) {
-            attempt.asMono().subscribe(opened -> new ServerCheck(opened, prefix).runAside());
+    /** A limiter was opened: connects if need be, once. Delays nobody. */
+    void open() {
+        if (isLate && begun.compareAndSet(false, true)) {
+            trying.update(connecting
+                    .doOnNext(this::connected)
+                    .then()
+                    .doOnError(this::failed)
+                    .retryWhen(UNTIL_CONNECTED)
+                    .subscribe());
+        }
+    }
+
+    private void failed(Throwable error) {
+        String now = String.valueOf(error.getMessage());
+        if (!now.equals(reason)) {
+            reason = now;
+            LOG.warn("Limits are decided without Redis until it can be connected to: {}", now);
+        }
+    }
+
+    private void connected(Opened made) {
+        known(made);
+        if (closed) {
+            made.closing().subscribe();
+        } else {
+            LOG.info("Connected to Redis");
+        }
+    }
+
+    private void known(Opened opened) {
+        check = new ConnectionCheck(opened.connection(), opened.pubSub());
+        known = opened;
+        if (!closed) {
+            connected.tryEmitValue(opened);
+        }
+    }
+
+    /** Replaces connections that are dead. Delays nobody. */
+    private void check() {
+        ConnectionCheck current = check;
+        if (current != null) {
+            current.run();
+        }
+    }
+
+    /** Tests the server, once for each prefix. Delays nobody. */
+    void testAside(String prefix) {
+        if (testedPrefixes.add(prefix)) {
+            connected.asMono().subscribe(opened -> new ServerCheck(opened, prefix).runAside());
         }
     }
 
     /** One answer, never an error. */
     Mono<SelfTest> selfTest(String prefix) {
         return Mono.defer(() -> {
-            Opened there = attempt.known();
+            Opened there = known;
             return there == null
-                    ? Mono.just(new SelfTest(List.of(new Finding(Severity.ERROR, attempt.reason()))))
+                    ? Mono.just(new SelfTest(List.of(new Finding(Severity.ERROR, reason))))
                     : new ServerCheck(there, prefix).run();
         });
     }
 
-    RedisConnections withoutSelfTest() {
-        return new RedisConnections(attempt, queues, isCluster, hasPubSub, false);
-    }
-
     /** @throws IllegalStateException if the connections are made later: they include one for signals */
     RedisConnections withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
-        @Nullable Opened there = attempt.isLate() ? null : attempt.known();
-        if (there == null) {
+        Opened there = known;
+        if (isLate || there == null) {
             throw new IllegalStateException("a store that connects aside has signals already");
         }
-        attempt.alsoCheck(pubSub);
-        ConnectionAttempt withPubSub = ConnectionAttempt.done(new Opened(there.connection(), pubSub, there.closing()));
-        return new RedisConnections(withPubSub, queues, isCluster, true, selfTest);
+        // If the first one is dead, so is this one.
+        check = new ConnectionCheck(there.connection(), pubSub);
+        return of(new Opened(there.connection(), pubSub, there.closing()));
     }
 
     Mono<Void> close() {
-        return attempt.close();
+        return Mono.defer(() -> {
+            closed = true;
+            trying.dispose();
+            Opened there = known;
+            return there == null ? Mono.empty() : there.closing();
+        });
     }
 }

@@ -31,11 +31,10 @@ final class RedisLimiterState implements LimiterState {
         this.spent = Decision.spent(settings.policy());
         this.signals = signals;
         this.queues = new RedisQueues(settings);
-        ClockComparison clocks = new ClockComparison(settings);
-        this.versions = new PolicyVersions(settings, commands, options.policyEpoch(), signals.isConnected(), clocks);
+        this.versions = new PolicyVersions(settings, commands, options.policyEpoch(), signals.isConnected());
         VersionedCommands versioned =
                 new VersionedCommands(commands, versions, settings.scheduler(), options.deadline());
-        this.permits = new RedisPermits(settings, options, versioned, queues, signals, clocks, this);
+        this.permits = new RedisPermits(settings, options, versioned, queues, signals, this);
         // Before anything is heard: what is read because of that must be told to the others.
         versions.open(this::policyChanged);
         signals.listen(new SignalListener());

@@ -26,7 +26,6 @@ final class RedisPermits {
     private final Object owner;
     private final FailureFallback fallback;
     private final LocalSpending spending;
-    private final ClockComparison clocks;
     private final @Nullable DenialCache denials;
     private final @Nullable PrepaidPermits prepaid;
     private final long instance = ThreadLocalRandom.current().nextLong(1, 1L << 32);
@@ -38,13 +37,11 @@ final class RedisPermits {
             VersionedCommands commands,
             RedisQueues queues,
             SignalChannel signals,
-            ClockComparison clocks,
             Object owner) {
         this.settings = settings;
         this.commands = commands;
         this.queues = queues;
         this.signals = signals;
-        this.clocks = clocks;
         this.owner = owner;
         this.fallback = new FailureFallback(settings, options.failureMode(), commands.commands()::pauseLeft);
         this.spending = new LocalSpending(settings, commands, LocalSpending.MAX_KEYS);
@@ -162,7 +159,7 @@ final class RedisPermits {
     /** Learns from the reply to an acquire. */
     void learn(String key, CommandReply reply, long generation, long sentNanos) {
         redisAnswered();
-        clocks.compare(reply.key().nowMicros(), sentNanos);
+        commands.commands().clock().compare(reply.key().nowMicros(), sentNanos);
         if (denials != null && (!reply.allowed() || !denials.isEmpty())) {
             denials.learn(key, reply, generation, sentNanos, now());
         }

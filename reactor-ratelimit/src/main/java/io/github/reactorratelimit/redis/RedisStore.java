@@ -144,7 +144,7 @@ public final class RedisStore implements RateLimitStore {
 
     /** The same store without the self-test when its first limiter is built. */
     public RedisStore withoutSelfTest() {
-        return new RedisStore(connections.withoutSelfTest(), options);
+        return with(options.withSelfTest(false));
     }
 
     /**
@@ -184,7 +184,7 @@ public final class RedisStore implements RateLimitStore {
         if (RedisKeys.hasLoneSurrogate(prefix)) {
             throw new IllegalArgumentException("prefix must be valid Unicode: it holds a surrogate without its pair");
         }
-        return with(options.toBuilder().prefix(prefix).build());
+        return with(options.withPrefix(prefix));
     }
 
     /**
@@ -197,7 +197,7 @@ public final class RedisStore implements RateLimitStore {
         if (Objects.requireNonNull(tag, "tag").isBlank()) {
             throw new IllegalArgumentException("tag must not be blank");
         }
-        return with(options.toBuilder().hashTag(tag).build());
+        return with(options.withHashTag(tag));
     }
 
     /**
@@ -217,7 +217,7 @@ public final class RedisStore implements RateLimitStore {
             throw new IllegalArgumentException("epoch must not be negative, was " + epoch);
         }
         Exact.check("epoch", epoch);
-        return with(options.toBuilder().policyEpoch(epoch).build());
+        return with(options.withPolicyEpoch(epoch));
     }
 
     /**
@@ -229,14 +229,12 @@ public final class RedisStore implements RateLimitStore {
         if (deadline.isZero() || deadline.isNegative() || deadline.compareTo(Duration.ofMinutes(1)) > 0) {
             throw new IllegalArgumentException("deadline must be positive and at most one minute, was " + deadline);
         }
-        return with(options.toBuilder().deadline(deadline).build());
+        return with(options.withDeadline(deadline));
     }
 
     /** The same store with another failure mode; default: {@link FailureMode#closed()}. */
     public RedisStore whenUnavailable(FailureMode mode) {
-        return with(options.toBuilder()
-                .failureMode(Objects.requireNonNull(mode, "mode"))
-                .build());
+        return with(options.withFailureMode(Objects.requireNonNull(mode, "mode")));
     }
 
     /**
@@ -247,7 +245,7 @@ public final class RedisStore implements RateLimitStore {
      * delays only itself.
      */
     public RedisStore answeringOnConnection() {
-        return with(options.toBuilder().onConnection(true).build());
+        return with(options.withOnConnection(true));
     }
 
     /**
@@ -256,7 +254,7 @@ public final class RedisStore implements RateLimitStore {
      * be noticed that much later. The retry-after of a request that costs more is then a lower bound.
      */
     public RedisStore withoutDenialCache() {
-        return with(options.toBuilder().denialCache(false).build());
+        return with(options.withDenialCache(false));
     }
 
     /** {@link #leasing(Duration)} with {@link #DEFAULT_LEASE_TIME}. */
@@ -288,7 +286,7 @@ public final class RedisStore implements RateLimitStore {
             throw new IllegalArgumentException(
                     "leaseTime must be at least a millisecond and at most one minute, was " + leaseTime);
         }
-        return with(options.toBuilder().leaseTime(leaseTime).build());
+        return with(options.withLeaseTime(leaseTime));
     }
 
     @Override
@@ -296,7 +294,10 @@ public final class RedisStore implements RateLimitStore {
         if (options.leaseTime() != null) {
             PrepaidPermits.require(settings.policy());
         }
-        connections.opened(options.prefix());
+        connections.open();
+        if (options.selfTest()) {
+            connections.testAside(options.prefix());
+        }
         RedisKeys keys = new RedisKeys(options.prefix(), settings.name(), options.hashTag());
         FailureLog log = new FailureLog(settings, options, connections.isCluster());
         LimiterCommands commands = new LimiterCommands(connections.queues(), keys, settings, options, log);

@@ -81,24 +81,20 @@ final class ScriptCall {
     }
 
     /** Takes commands of a key under one policy, as many as fit; how many left the queue of the key. */
-    int add(KeyCommands key) {
+    int add(CommandQueue.KeyCommands key) {
         int taken = 0;
         KeyRun run = null;
-        for (PendingCommand next = key.first(); next != null; next = key.first()) {
+        for (PendingCommand next = key.waiting.peek(); next != null; next = key.waiting.peek()) {
             boolean isOther = run != null && next.policy != run.policy;
             if (isOther || next.group != null || (run != null && isFull())) {
                 break;
             }
-            key.removeFirst();
+            key.waiting.remove();
             taken++;
             if (next.markSent(this)) {
-                if (run == null) {
-                    run = new KeyRun(key, next, policyIndex(next.policy));
-                    runs.add(run);
-                } else {
-                    run.add(next);
-                }
-                cost += run.isPlain() && run.size() > 1 ? 0 : next.policy.cost(next.command);
+                run = run == null ? addRun(key, next) : run;
+                run.add(next);
+                cost += run.isPlain() && run.commands().size() > 1 ? 0 : next.policy.cost(next.command);
                 commands++;
             }
         }
@@ -106,14 +102,17 @@ final class ScriptCall {
     }
 
     /** Takes the first command of a key, a member of the group that this call is for. */
-    void addMember(KeyCommands key) {
-        PendingCommand member = key.first();
-        if (member != null) {
-            key.removeFirst();
-            member.markSent(this);
-            runs.add(new KeyRun(key, member, policyIndex(member.policy)));
-            commands++;
-        }
+    void addMember(CommandQueue.KeyCommands key) {
+        PendingCommand member = key.waiting.remove();
+        member.markSent(this);
+        addRun(key, member).add(member);
+        commands++;
+    }
+
+    private KeyRun addRun(CommandQueue.KeyCommands key, PendingCommand first) {
+        KeyRun run = new KeyRun(key, first.policy, policyIndex(first.policy));
+        runs.add(run);
+        return run;
     }
 
     private int policyIndex(ScriptPolicy policy) {
@@ -237,11 +236,11 @@ final class ScriptCall {
                 inFlight.cancel(true);
             }
             for (KeyRun run : runs) {
-                run.forEach(command -> {
+                for (PendingCommand command : run.commands()) {
                     if (command.end(error)) {
                         ReplyExecutor.deliver(command);
                     }
-                });
+                }
             }
             queue.finished(this);
         }

@@ -38,7 +38,7 @@ record ScriptPart(
         @Nullable BucketRate bucketRate) {
 
     /** @throws IllegalArgumentException if Redis cannot hold the policy exactly */
-    static ScriptPart of(RateLimitPolicy policy, ServerClock clock) {
+    static ScriptPart of(RateLimitPolicy policy) {
         return policy.accept(new Parts());
     }
 

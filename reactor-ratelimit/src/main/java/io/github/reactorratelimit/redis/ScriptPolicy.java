@@ -48,9 +48,8 @@ final class ScriptPolicy {
     }
 
     /** @throws IllegalArgumentException if Redis cannot hold the policy exactly */
-    static ScriptPolicy of(RateLimitPolicy policy, ServerClock clock) {
-        List<ScriptPart> parts =
-                policy.parts().stream().map(part -> ScriptPart.of(part, clock)).toList();
+    static ScriptPolicy of(RateLimitPolicy policy) {
+        List<ScriptPart> parts = policy.parts().stream().map(ScriptPart::of).toList();
         return new ScriptPolicy(policy, parts, 0, null, UNKNOWN);
     }
 

@@ -12,7 +12,10 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -31,6 +34,7 @@ import reactor.util.Loggers;
 final class ServerCheck {
 
     private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
+    private static final int MINIMUM_MAJOR = 5;
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final RedisConnector.Opened opened;
@@ -83,7 +87,7 @@ final class ServerCheck {
             String where, RedisClusterAsyncCommands<String, String> commands, Predicate<String> isHere) {
         return Flux.defer(() -> {
             String[] keys = probeKeys(isHere);
-            Mono<List<Finding>> info = asked("info", commands::info, text -> new ServerInfo(text).findings(clustered));
+            Mono<List<Finding>> info = asked("info", commands::info, text -> judgeInfo(text, clustered));
             Mono<List<Finding>> known = asked(
                     "evalsha",
                     () -> commands.<List<String>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys),
@@ -153,5 +157,52 @@ final class ServerCheck {
         return Stream.iterate(0, i -> i + 1 < pairs.size(), i -> i + 2)
                 .map(i -> Refusal.judge(prefix, pairs.get(i), pairs.get(i + 1)))
                 .toList();
+    }
+
+    /** What a server says of itself in {@code INFO}, judged. */
+    static List<Finding> judgeInfo(String info, boolean clusterConnection) {
+        Map<String, String> fields = new HashMap<>();
+        info.lines().forEach(line -> {
+            int colon = line.indexOf(':');
+            if (colon > 0) {
+                fields.put(line.substring(0, colon), line.substring(colon + 1).trim());
+            }
+        });
+        List<Finding> findings = new ArrayList<>();
+        String version = fields.getOrDefault("redis_version", "");
+        if (majorOf(version) < MINIMUM_MAJOR) {
+            findings.add(new Finding(
+                    Severity.ERROR, "Redis " + version + " is too old: " + MINIMUM_MAJOR + ".0 or later is needed"));
+        }
+        String eviction = fields.getOrDefault("maxmemory_policy", "noeviction");
+        if (!eviction.equals("noeviction")) {
+            findings.add(new Finding(
+                    Severity.WARNING,
+                    "maxmemory-policy is " + eviction + ": when memory is short Redis forgets what keys have spent, and"
+                            + " they get their whole limit again. Set maxmemory-policy noeviction"));
+        }
+        String mode = fields.getOrDefault("redis_mode", "standalone");
+        if (mode.equals("sentinel")) {
+            findings.add(new Finding(
+                    Severity.ERROR, "this is a Sentinel: connect with redis-sentinel://host:port#master instead"));
+        } else if (mode.equals("cluster") && !clusterConnection) {
+            findings.add(
+                    new Finding(
+                            Severity.ERROR,
+                            "this is a node of a Cluster: use RedisStore.connectCluster, or a connection of a RedisClusterClient"));
+        }
+        if ("slave".equals(fields.get("role"))) {
+            findings.add(new Finding(
+                    Severity.ERROR,
+                    "this is a replica, which takes no writes: connect to the master, or through Sentinel"));
+        }
+        return findings;
+    }
+
+    /** A version that cannot be read is taken for a new one. */
+    private static int majorOf(String version) {
+        int dot = version.indexOf('.');
+        String major = dot < 0 ? version : version.substring(0, dot);
+        return major.matches("\\d{1,6}") ? Integer.parseInt(major) : Integer.MAX_VALUE;
     }
 }

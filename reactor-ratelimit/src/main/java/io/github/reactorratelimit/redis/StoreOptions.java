@@ -7,13 +7,14 @@ import org.jspecify.annotations.Nullable;
  * What a user chose for a store.
  *
  * @param prefix of all its keys
- * @param deadline of a call
+ * @param deadline of a request
  * @param failureMode what is answered while Redis is unavailable
  * @param denialCache whether a denial answers for a while
- * @param leaseTime how long after their debit leased permits may be spent; null without leases
- * @param hashTag what chooses the slot of all keys; empty if each has its own
- * @param onConnection whether takes are answered on the connection's thread
- * @param policyEpoch of two processes the one with the higher epoch says which policy rules; 0 without epochs
+ * @param leaseTime how long after their debit prepaid permits may be spent; null without them
+ * @param hashTag what chooses the hash slot of all keys; empty if each has its own
+ * @param onConnection whether requests are answered on the connection's thread
+ * @param policyEpoch the version of the policy: the highest one is in effect; 0 without versions
+ * @param selfTest whether the server is tested when a limiter is opened
  */
 record StoreOptions(
         String prefix,
@@ -23,81 +24,54 @@ record StoreOptions(
         @Nullable Duration leaseTime,
         String hashTag,
         boolean onConnection,
-        long policyEpoch) {
+        long policyEpoch,
+        boolean selfTest) {
 
     static final StoreOptions DEFAULT =
-            new StoreOptions("ratelimit", Duration.ofMillis(50), FailureMode.closed(), true, null, "", false, 0);
+            new StoreOptions("ratelimit", Duration.ofMillis(50), FailureMode.closed(), true, null, "", false, 0, true);
 
-    Builder toBuilder() {
-        return new Builder(this);
+    StoreOptions withPrefix(String value) {
+        return new StoreOptions(
+                value, deadline, failureMode, denialCache, leaseTime, hashTag, onConnection, policyEpoch, selfTest);
     }
 
-    /** One setter for each option. */
-    static final class Builder {
+    StoreOptions withDeadline(Duration value) {
+        return new StoreOptions(
+                prefix, value, failureMode, denialCache, leaseTime, hashTag, onConnection, policyEpoch, selfTest);
+    }
 
-        private String prefix;
-        private Duration deadline;
-        private FailureMode failureMode;
-        private boolean denialCache;
-        private @Nullable Duration leaseTime;
-        private String hashTag;
-        private boolean onConnection;
-        private long policyEpoch;
+    StoreOptions withFailureMode(FailureMode value) {
+        return new StoreOptions(
+                prefix, deadline, value, denialCache, leaseTime, hashTag, onConnection, policyEpoch, selfTest);
+    }
 
-        private Builder(StoreOptions options) {
-            this.prefix = options.prefix;
-            this.deadline = options.deadline;
-            this.failureMode = options.failureMode;
-            this.denialCache = options.denialCache;
-            this.leaseTime = options.leaseTime;
-            this.hashTag = options.hashTag;
-            this.onConnection = options.onConnection;
-            this.policyEpoch = options.policyEpoch;
-        }
+    StoreOptions withDenialCache(boolean value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, value, leaseTime, hashTag, onConnection, policyEpoch, selfTest);
+    }
 
-        Builder prefix(String value) {
-            prefix = value;
-            return this;
-        }
+    StoreOptions withLeaseTime(Duration value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, denialCache, value, hashTag, onConnection, policyEpoch, selfTest);
+    }
 
-        Builder deadline(Duration value) {
-            deadline = value;
-            return this;
-        }
+    StoreOptions withHashTag(String value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, denialCache, leaseTime, value, onConnection, policyEpoch, selfTest);
+    }
 
-        Builder failureMode(FailureMode value) {
-            failureMode = value;
-            return this;
-        }
+    StoreOptions withOnConnection(boolean value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, denialCache, leaseTime, hashTag, value, policyEpoch, selfTest);
+    }
 
-        Builder denialCache(boolean value) {
-            denialCache = value;
-            return this;
-        }
+    StoreOptions withPolicyEpoch(long value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, denialCache, leaseTime, hashTag, onConnection, value, selfTest);
+    }
 
-        Builder leaseTime(Duration value) {
-            leaseTime = value;
-            return this;
-        }
-
-        Builder hashTag(String value) {
-            hashTag = value;
-            return this;
-        }
-
-        Builder onConnection(boolean value) {
-            onConnection = value;
-            return this;
-        }
-
-        Builder policyEpoch(long value) {
-            policyEpoch = value;
-            return this;
-        }
-
-        StoreOptions build() {
-            return new StoreOptions(
-                    prefix, deadline, failureMode, denialCache, leaseTime, hashTag, onConnection, policyEpoch);
-        }
+    StoreOptions withSelfTest(boolean value) {
+        return new StoreOptions(
+                prefix, deadline, failureMode, denialCache, leaseTime, hashTag, onConnection, policyEpoch, value);
     }
 }

@@ -23,8 +23,8 @@ class CallReplyTest {
 
     private static final long NOW = 1_758_000_000_123_456L;
 
-    private final ScriptPolicy policy = ScriptPolicy.of(
-            Policies.all(TokenBucket.perSecond(5), FixedWindow.of(9, Duration.ofDays(1))), ScriptSteps.clockAt(NOW));
+    private final ScriptPolicy policy =
+            ScriptPolicy.of(Policies.all(TokenBucket.perSecond(5), FixedWindow.of(9, Duration.ofDays(1))));
 
     private List<CommandReply> parse(List<Command> commands, String text) {
         return CallReply.parse(policy, commands, NOW, text);

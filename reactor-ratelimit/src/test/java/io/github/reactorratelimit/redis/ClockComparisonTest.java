@@ -4,7 +4,6 @@ import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.AccuracyRecorder;
-import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.ManualScheduler;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
@@ -30,8 +29,7 @@ class ClockComparisonTest {
     private final AccuracyRecorder accuracy = new AccuracyRecorder();
 
     private void compare(long serverMicros) {
-        LimiterSettings settings = new LimiterSettings("clock", POLICY, time, time, accuracy, 1);
-        new ClockComparison(settings).compare(serverMicros, SENT);
+        new ServerClock(time, accuracy).compare(serverMicros, SENT);
     }
 
     private Duration ahead() {
@@ -44,11 +42,10 @@ class ClockComparisonTest {
 
     @Test
     void halfOfTheTimeThatTheReplyTookIsTheError() {
-        LimiterSettings settings = new LimiterSettings("clock", POLICY, time, time, accuracy, 1);
-        ClockComparison clocks = new ClockComparison(settings);
+        ServerClock clock = new ServerClock(time, accuracy);
         time.advance(10 * MILLI);
         // Sent at 1 000.000 s, answered at 1 000.010 s: the server said 1 003.005 in between.
-        clocks.compare(1_003_005_000, SENT);
+        clock.compare(1_003_005_000, SENT);
         assertThat(error()).isBetween(Duration.ofNanos(5 * MILLI), Duration.ofNanos(5 * MILLI + MILLI / 2 + 1));
         assertThat(ahead().minusSeconds(3).abs()).isLessThanOrEqualTo(Duration.ofNanos(MILLI / 2));
     }

@@ -34,25 +34,25 @@ class CommandQueueTest {
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final AtomicInteger unavailable = new AtomicInteger();
     private final LimiterCommands limiter = limiter("one");
-    private final ScriptPolicy policy = ScriptPolicy.of(POLICY, limiter.clock());
+    private final ScriptPolicy policy = ScriptPolicy.of(POLICY);
 
     private LimiterCommands limiter(String name) {
         LimiterSettings settings =
                 new LimiterSettings(name, POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10);
-        StoreOptions options =
-                StoreOptions.DEFAULT.toBuilder().deadline(DEADLINE).build();
-        return new LimiterCommands(server, new RedisKeys("p", name), settings, options, new LimiterCommands.Listener() {
-            @Override
-            public void unavailable(String node, RedisUnavailableException why) {
-                unavailable.incrementAndGet();
-            }
+        StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
+        return new LimiterCommands(
+                server.queues(), new RedisKeys("p", name), settings, options, new LimiterCommands.Listener() {
+                    @Override
+                    public void unavailable(String node, RedisUnavailableException why) {
+                        unavailable.incrementAndGet();
+                    }
 
-            @Override
-            public void availableAgain(String node) {}
+                    @Override
+                    public void availableAgain(String node) {}
 
-            @Override
-            public void failed(RateLimitException error) {}
-        });
+                    @Override
+                    public void failed(RateLimitException error) {}
+                });
     }
 
     /** A command that counts what becomes of it. */
@@ -288,10 +288,10 @@ class CommandQueueTest {
         Counted second = new Counted(limiter, policy, "k");
         limiter.begin(first);
         limiter.begin(second);
-        KeyCommands key = new KeyCommands(first.name);
-        key.add(first);
-        key.add(second);
-        ScriptCall call = new ScriptCall(server.of("k"), new CommandQueue.SlotKeys(0), false);
+        CommandQueue.KeyCommands key = new CommandQueue.KeyCommands(first.name);
+        key.waiting.add(first);
+        key.waiting.add(second);
+        ScriptCall call = new ScriptCall(server.queue(), new CommandQueue.SlotKeys(0), false);
         call.add(key);
 
         RedisUnavailableException late = new RedisUnavailableException("late");
@@ -309,9 +309,9 @@ class CommandQueueTest {
     void callWhoseCommandsAllExpiredBeforeItWasSentIsNot() {
         Counted only = new Counted(limiter, policy, "k");
         limiter.begin(only);
-        KeyCommands key = new KeyCommands(only.name);
-        key.add(only);
-        ScriptCall call = new ScriptCall(server.of("k"), new CommandQueue.SlotKeys(0), false);
+        CommandQueue.KeyCommands key = new CommandQueue.KeyCommands(only.name);
+        key.waiting.add(only);
+        ScriptCall call = new ScriptCall(server.queue(), new CommandQueue.SlotKeys(0), false);
         call.add(key);
 
         only.expire(new RedisUnavailableException("late"));
@@ -338,7 +338,7 @@ class CommandQueueTest {
         assertThat(List.of(second, third))
                 .allSatisfy(command -> assertThat(command.error).hasMessageContaining("RATELIMITWINDOW"));
         assertThat(server.sent()).isEqualTo(3);
-        assertThat(server.of("k").size()).isZero();
+        assertThat(server.queue().size()).isZero();
     }
 
     /** Initial tokens refill since the limiter was opened, not since the limiter that it shares a call with was. */
@@ -346,7 +346,7 @@ class CommandQueueTest {
     void limitersThatShareACallKeepTheirOwnStart() {
         LimiterCommands other = limiter("two");
         RateLimitPolicy bucket = TokenBucket.perMinute(10).withInitialTokens(0);
-        ScriptPolicy ofOther = ScriptPolicy.of(bucket, other.clock());
+        ScriptPolicy ofOther = ScriptPolicy.of(bucket);
         limiter.clock().startAt(1_000);
         other.clock().startAt(900_000_000);
         for (int i = 0; i < CommandQueue.MAX_CALLS; i++) {
@@ -398,6 +398,6 @@ class CommandQueueTest {
             assertThat(command.ends.get() + command.unused.get()).isLessThanOrEqualTo(1);
             assertThat(command.isEnded()).isTrue();
         });
-        assertThat(server.of("k").size()).isZero();
+        assertThat(server.queue().size()).isZero();
     }
 }

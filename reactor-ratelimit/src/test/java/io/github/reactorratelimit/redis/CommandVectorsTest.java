@@ -57,7 +57,7 @@ class CommandVectorsTest {
     /** A peek follows each step: of a composite a vector tells what remains of all parts together. */
     private void run(Section section) throws Exception {
         ServerClock clock = ScriptSteps.clockAt(GoldenVectors.START);
-        ScriptPolicy policy = ScriptPolicy.of(section.policy(), clock);
+        ScriptPolicy policy = ScriptPolicy.of(section.policy());
         List<ScriptSteps.Step> steps = new ArrayList<>();
         for (Row row : section.rows()) {
             Command command =

@@ -155,8 +155,8 @@ class ConnectAsideTest {
         });
         RedisConnections link = RedisConnections.later(connecting, false);
         assertThat(attempts).hasValue(0);
-        link.opened("one");
-        link.opened("other");
+        link.open();
+        link.open();
         assertThat(attempts).hasValue(1);
     }
 
@@ -165,7 +165,7 @@ class ConnectAsideTest {
         AtomicInteger left = new AtomicInteger();
         RedisConnections link =
                 RedisConnections.later(Mono.<RedisConnector.Opened>never().doOnCancel(left::incrementAndGet), false);
-        link.opened("some");
+        link.open();
         link.close().block(PATIENCE);
         assertThat(left).hasValue(1);
     }
@@ -182,7 +182,7 @@ class ConnectAsideTest {
                 return made;
             });
             link.set(RedisConnections.later(connecting, false));
-            link.get().opened("some");
+            link.get().open();
             assertThat(closed).hasValue(1);
         }
     }

@@ -20,7 +20,7 @@ class DenialCacheTest {
     private static final ServerClock CLOCK = ScriptSteps.clockAt(0);
 
     /** Of a bucket the debt is kept instead: see KnownDebtTest. */
-    private static final ScriptPolicy POLICY = ScriptPolicy.of(FixedWindow.of(10, ofHours(1)), CLOCK);
+    private static final ScriptPolicy POLICY = ScriptPolicy.of(FixedWindow.of(10, ofHours(1)));
 
     private static final long ORIGIN = -5_000_000_000L;
 
@@ -99,7 +99,7 @@ class DenialCacheTest {
         learn("k", denial(3, ofMillis(800)), ORIGIN);
 
         assertThat(find("k", 2, ORIGIN)).isNull();
-        assertThat(find(cache, "k", ScriptPolicy.of(FixedWindow.of(11, ofHours(1)), CLOCK), 3, ORIGIN))
+        assertThat(find(cache, "k", ScriptPolicy.of(FixedWindow.of(11, ofHours(1))), 3, ORIGIN))
                 .isNull();
         assertThat(find("k", 3, ORIGIN)).isNotNull();
     }

@@ -79,7 +79,7 @@ class EveryPolicyTest {
     void hasATwinInLua(Class<?> kind) {
         RateLimitPolicy example = EXAMPLES.get(kind);
         String script = RedisScript.ofCommands().text();
-        assertThat(ScriptPolicy.of(example, ScriptSteps.clockAt(0)).algorithms())
+        assertThat(ScriptPolicy.of(example).algorithms())
                 .hasSameSizeAs(example.parts())
                 .allSatisfy(algorithm -> assertThat(script).contains("function algorithms." + algorithm + "("));
         assertThat(PolicyText.parse(PolicyText.format(example))).isEqualTo(example);

@@ -17,7 +17,7 @@ import java.util.function.UnaryOperator;
  * Takes calls and replies to them when a test says so: each command is allowed, and {@code remaining} is the number of calls that came before. Fails
  * if two calls in flight have a key in common.
  */
-final class FakeServer implements CommandQueue.Connection, CommandQueues {
+final class FakeServer implements CommandQueue.Connection {
 
     private static final int SCRIPT = 1;
 
@@ -26,23 +26,18 @@ final class FakeServer implements CommandQueue.Connection, CommandQueues {
 
     private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
     private final List<Call> live = new ArrayList<>();
-    private final CommandQueue queue = new CommandQueue("fake", this, false);
+    private final CommandQueues queues = new CommandQueues(this, null, () -> {});
     private volatile String broken = "";
     private int sent;
     private Runnable duringNext = () -> {};
 
-    @Override
-    public CommandQueue of(String name) {
-        return queue;
+    CommandQueues queues() {
+        return queues;
     }
 
-    @Override
-    public boolean isCluster() {
-        return false;
+    CommandQueue queue() {
+        return queues.of("any");
     }
-
-    @Override
-    public void check() {}
 
     /** What went wrong; empty if nothing did. */
     String broken() {

@@ -24,7 +24,7 @@ class KnownDebtTest {
     private final DenialCache cache = new DenialCache(100);
 
     private static ScriptPolicy terms(long permits, Duration period, long burst) {
-        return ScriptPolicy.of(new Gcra(permits, period, burst), ScriptSteps.clockAt(0));
+        return ScriptPolicy.of(new Gcra(permits, period, burst));
     }
 
     /** One permit in a millisecond, ten at most. */

@@ -75,7 +75,7 @@ class LeaseCommandsTest {
     }
 
     private static ScriptPolicy policy(long max) {
-        return ScriptPolicy.of(ConcurrencyLimit.of(max), CLOCK);
+        return ScriptPolicy.of(ConcurrencyLimit.of(max));
     }
 
     private List<Answer> call(long now, long max, LeaseAsk... asks) {

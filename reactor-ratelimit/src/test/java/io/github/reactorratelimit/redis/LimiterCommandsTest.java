@@ -60,8 +60,7 @@ class LimiterCommandsTest {
                 Schedulers.parallel(),
                 RateLimitRecorder.NOOP,
                 100);
-        StoreOptions options =
-                StoreOptions.DEFAULT.toBuilder().deadline(PATIENCE).build();
+        StoreOptions options = StoreOptions.DEFAULT.withDeadline(PATIENCE);
         RedisKeys keys = new RedisKeys("ratelimit", settings.name());
         return new LimiterCommands(connections.queues(), keys, settings, options, new LimiterCommands.Listener() {
             @Override
@@ -82,7 +81,7 @@ class LimiterCommandsTest {
     @Test
     void acquiresOfOneKeyAreDecidedInOrder() {
         LimiterCommands limiter = limiter(SLOW);
-        ScriptPolicy policy = ScriptPolicy.of(SLOW, limiter.clock());
+        ScriptPolicy policy = ScriptPolicy.of(SLOW);
 
         List<Boolean> allowed = Flux.range(0, 25)
                 .flatMapSequential(i -> limiter.send("k", policy, Command.acquire(1)), 25)
@@ -103,9 +102,8 @@ class LimiterCommandsTest {
                 FixedWindow.of(10, Duration.ofDays(1)),
                 SlidingWindowLog.of(10, Duration.ofHours(1)));
         LimiterCommands limiter = limiter(SLOW);
-        List<ScriptPolicy> scripts = policies.stream()
-                .map(policy -> ScriptPolicy.of(policy, limiter.clock()))
-                .toList();
+        List<ScriptPolicy> scripts =
+                policies.stream().map(policy -> ScriptPolicy.of(policy)).toList();
         long before = calls();
 
         List<CommandReply> replies = Flux.range(0, 400)
@@ -132,7 +130,7 @@ class LimiterCommandsTest {
     void calendarWindowOutsideTheKnownTimeIsSentAgainWithTheRightOne() {
         RateLimitPolicy daily = FixedWindow.daily(3, ZoneOffset.UTC);
         LimiterCommands limiter = limiter(daily);
-        ScriptPolicy policy = ScriptPolicy.of(daily, limiter.clock());
+        ScriptPolicy policy = ScriptPolicy.of(daily);
         limiter.clock().learn(0);
 
         CommandReply reply = limiter.send("k", policy, Command.acquire(1)).block(PATIENCE);
@@ -145,7 +143,7 @@ class LimiterCommandsTest {
     @Test
     void aScriptThatTheServerForgotIsSentAgain() {
         LimiterCommands limiter = limiter(SLOW);
-        ScriptPolicy policy = ScriptPolicy.of(SLOW, limiter.clock());
+        ScriptPolicy policy = ScriptPolicy.of(SLOW);
         connection.sync().scriptFlush();
 
         StepVerifier.create(Flux.range(0, 20).flatMap(i -> limiter.send("k" + i, policy, Command.acquire(1))))
@@ -157,7 +155,7 @@ class LimiterCommandsTest {
     @Test
     void whatIsWrongWithOneKeyHarmsNoOther() {
         LimiterCommands limiter = limiter(SLOW);
-        ScriptPolicy policy = ScriptPolicy.of(SLOW, limiter.clock());
+        ScriptPolicy policy = ScriptPolicy.of(SLOW);
         connection.sync().rpush(limiter.keys().named("list"), "1");
         connection.sync().set(limiter.keys().named("newer"), "2something");
 
@@ -182,8 +180,8 @@ class LimiterCommandsTest {
     void aGroupIsDecidedTogether() {
         LimiterCommands one = limiter(SLOW);
         LimiterCommands other = limiter(SLOW);
-        ScriptPolicy ofOne = ScriptPolicy.of(SLOW, one.clock());
-        ScriptPolicy ofOther = ScriptPolicy.of(SLOW, other.clock());
+        ScriptPolicy ofOne = ScriptPolicy.of(SLOW);
+        ScriptPolicy ofOther = ScriptPolicy.of(SLOW);
         List<LimiterCommands.Member> members = List.of(
                 new LimiterCommands.Member(one, "k", ofOne, Command.acquire(6)),
                 new LimiterCommands.Member(other, "k", ofOther, Command.acquire(4)));
@@ -204,7 +202,7 @@ class LimiterCommandsTest {
     void groupsThatShareKeysNeitherDeadlockNorStarve() throws InterruptedException {
         RateLimitPolicy wide = new Gcra(100_000, Duration.ofSeconds(1), 100_000);
         LimiterCommands limiter = limiter(wide);
-        ScriptPolicy policy = ScriptPolicy.of(wide, limiter.clock());
+        ScriptPolicy policy = ScriptPolicy.of(wide);
         int rounds = 300;
         CountDownLatch done = new CountDownLatch(2 * 3 * rounds);
         ConcurrentLinkedQueue<Throwable> errors = new ConcurrentLinkedQueue<>();
@@ -245,9 +243,9 @@ class LimiterCommandsTest {
     @Test
     void aCarriedOverDebitCannotBeRefunded() {
         LimiterCommands limiter = limiter(SLOW);
-        ScriptPolicy policy = ScriptPolicy.of(SLOW, limiter.clock());
-        ScriptPolicy next = ScriptPolicy.of(new Gcra(20, Duration.ofHours(1), 20), limiter.clock())
-                .withVersion(1, policy, 0);
+        ScriptPolicy policy = ScriptPolicy.of(SLOW);
+        ScriptPolicy next =
+                ScriptPolicy.of(new Gcra(20, Duration.ofHours(1), 20)).withVersion(1, policy, 0);
         CommandReply debit = limiter.send("k", policy, Command.acquire(4)).block(PATIENCE);
 
         CommandReply under = limiter.send("k", next, Command.acquire(1)).block(PATIENCE);

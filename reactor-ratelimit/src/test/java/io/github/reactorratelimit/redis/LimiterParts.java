@@ -15,8 +15,7 @@ final class LimiterParts {
                 settings,
                 options,
                 new FailureLog(settings, options, connections.isCluster()));
-        PolicyVersions versions =
-                new PolicyVersions(settings, commands, options.policyEpoch(), false, new ClockComparison(settings));
+        PolicyVersions versions = new PolicyVersions(settings, commands, options.policyEpoch(), false);
         versions.open(policy -> {});
         return new VersionedCommands(commands, versions, settings.scheduler(), options.deadline());
     }

@@ -76,7 +76,7 @@ class PlainTwinTest {
         SplittableRandom random = new SplittableRandom(seed);
         RateLimitPolicy policy = policy(random);
         ServerClock clock = ScriptSteps.clockAt(START);
-        ScriptPolicy script = ScriptPolicy.of(policy, clock);
+        ScriptPolicy script = ScriptPolicy.of(policy);
         long now = START;
         for (int call = 0; call < CALLS; call++) {
             now += later(random);

@@ -114,7 +114,7 @@ enum PolicyKind {
         while (true) {
             try {
                 RateLimitPolicy policy = random(random);
-                ScriptPolicy.of(policy, ScriptSteps.clockAt(startMicros));
+                ScriptPolicy.of(policy);
                 return policy;
             } catch (IllegalArgumentException refused) {
                 continue;

@@ -109,7 +109,7 @@ class PolicyReadingTest {
                 settings,
                 StoreOptions.DEFAULT,
                 new FailureLog(settings, StoreOptions.DEFAULT, false));
-        return new PolicyVersions(settings, commands, registry, 0, false, new ClockComparison(settings));
+        return new PolicyVersions(settings, commands, registry, 0, false);
     }
 
     private static CommandReply reply(String registered) {

@@ -77,7 +77,7 @@ class ReservationCommandsTest {
     }
 
     private void use(RateLimitPolicy used) {
-        policy = ScriptPolicy.of(used, clock);
+        policy = ScriptPolicy.of(used);
         String name = new RedisKeys("t", UUID.randomUUID().toString()).named("k");
         keys = new String[] {name, name + ":free"};
     }
@@ -391,8 +391,8 @@ class ReservationCommandsTest {
         Gcra before = new Gcra(10, Duration.ofSeconds(1), 10);
         use(before);
         ask(Command.acquire(1));
-        policy = ScriptPolicy.of(new Gcra(1, Duration.ofSeconds(1), 10), clock)
-                .withVersion(2, ScriptPolicy.of(before, clock), ScriptPolicy.UNKNOWN);
+        policy = ScriptPolicy.of(new Gcra(1, Duration.ofSeconds(1), 10))
+                .withVersion(2, ScriptPolicy.of(before), ScriptPolicy.UNKNOWN);
         for (int i = 0; i < 9; i++) {
             assertThat(ask(Command.acquire(1)).allowed()).isTrue();
         }

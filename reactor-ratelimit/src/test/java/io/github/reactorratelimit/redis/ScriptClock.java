@@ -17,7 +17,7 @@ public final class ScriptClock {
 
     public ScriptClock(RedisScriptingCommands<String, String> commands, RateLimitPolicy policy, String key) {
         this.commands = commands;
-        this.policy = ScriptPolicy.of(policy, clock);
+        this.policy = ScriptPolicy.of(policy);
         this.name = "{" + key + "}";
     }
 

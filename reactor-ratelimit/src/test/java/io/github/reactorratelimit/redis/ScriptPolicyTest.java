@@ -26,7 +26,7 @@ class ScriptPolicyTest {
     private static final ServerClock CLOCK = ScriptSteps.clockAt(77);
 
     private static String text(RateLimitPolicy policy) {
-        return ScriptPolicy.of(policy, CLOCK).text(CLOCK);
+        return ScriptPolicy.of(policy).text(CLOCK);
     }
 
     static Stream<Arguments> policies() {
@@ -69,7 +69,7 @@ class ScriptPolicyTest {
     @Test
     void calendarWindowsFollowTheTime() {
         ServerClock clock = ScriptSteps.clockAt(0);
-        ScriptPolicy policy = ScriptPolicy.of(FixedWindow.monthly(3, ZoneId.of("UTC")), clock);
+        ScriptPolicy policy = ScriptPolicy.of(FixedWindow.monthly(3, ZoneId.of("UTC")));
         clock.learn(0);
         assertThat(policy.text(clock)).endsWith(" 3 -2678400000000 0 2678400000000 5097600000000");
         clock.learn(Duration.ofDays(100).toMillis() * 1000);
@@ -96,7 +96,7 @@ class ScriptPolicyTest {
     @MethodSource("inexact")
     void whatRedisCannotHoldExactlyIsRefusedByName(RateLimitPolicy policy, String name) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> ScriptPolicy.of(policy, CLOCK))
+                .isThrownBy(() -> ScriptPolicy.of(policy))
                 .withMessageContaining(name);
     }
 

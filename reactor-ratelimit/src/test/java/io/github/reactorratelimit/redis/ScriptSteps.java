@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.redis;
 
+import io.github.reactorratelimit.RateLimitRecorder;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -66,7 +67,7 @@ final class ScriptSteps {
     record Step(long now, List<Command> commands) {}
 
     static ServerClock clockAt(long startMicros) {
-        ServerClock clock = new ServerClock(Schedulers.parallel());
+        ServerClock clock = new ServerClock(Schedulers.parallel(), RateLimitRecorder.NOOP);
         clock.startAt(startMicros);
         return clock;
     }

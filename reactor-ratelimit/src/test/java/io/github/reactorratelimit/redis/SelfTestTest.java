@@ -360,7 +360,7 @@ class SelfTestTest {
     @ParameterizedTest
     @CsvSource({"4.0.14, true", "5.0.0, false", "7.2.3, false", "255.255.255, false", "unstable, false"})
     void versionsBefore5AreTooOld(String version, boolean tooOld) {
-        List<Finding> findings = new ServerInfo("# Server\r\nredis_version:" + version + "\r\n").findings(false);
+        List<Finding> findings = ServerCheck.judgeInfo("# Server\r\nredis_version:" + version + "\r\n", false);
         assertThat(findings).hasSize(tooOld ? 1 : 0);
     }
 

@@ -274,9 +274,8 @@ class SignalsTest {
     @Test
     void signalWhoseSendingThrowsIsLostAndTheNextOneIsSent(Standalone redis) {
         Sinks.One<RedisConnector.Opened> connected = Sinks.one();
-        RedisConnections connections =
-                RedisConnections.later(connected.asMono(), false).withoutSelfTest();
-        connections.opened("ratelimit");
+        RedisConnections connections = RedisConnections.later(connected.asMono(), false);
+        connections.open();
         SignalChannel signals = channel(connections);
         signals.publish(SignalChannel.Kind.FREED, "k");
         assertThat(signals.isSending()).isFalse();

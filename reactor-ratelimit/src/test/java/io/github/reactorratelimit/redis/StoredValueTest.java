@@ -55,7 +55,7 @@ class StoredValueTest {
         final String stored;
 
         Kind(RateLimitPolicy policy, long ttlMillis, String stored) {
-            this.policy = ScriptPolicy.of(policy, CLOCK);
+            this.policy = ScriptPolicy.of(policy);
             this.ttlMillis = ttlMillis;
             this.stored = stored;
         }
@@ -265,8 +265,8 @@ class StoredValueTest {
 
     @Test
     void oneCorruptPartLeavesTheOthersUntouched() {
-        ScriptPolicy policy = ScriptPolicy.of(
-                Policies.all(TokenBucket.perSecond(5), SlidingWindowLog.of(5, Duration.ofHours(1))), CLOCK);
+        ScriptPolicy policy =
+                ScriptPolicy.of(Policies.all(TokenBucket.perSecond(5), SlidingWindowLog.of(5, Duration.ofHours(1))));
         String[] keys = {key, key + ":log"};
         redis.set(keys[1], "abc");
 
@@ -280,14 +280,14 @@ class StoredValueTest {
     void numbersUpToTheLastExactOneAreWrittenInFull() {
         long most = 1L << 52;
         ScriptPolicy window =
-                ScriptPolicy.of(FixedWindow.of(most, Duration.ofDays(366)).fromFirstRequest(), CLOCK);
+                ScriptPolicy.of(FixedWindow.of(most, Duration.ofDays(366)).fromFirstRequest());
         assertThat(ask(NOW, window, Command.acquire(most - 1)).remaining()).isEqualTo(1);
         assertThat(stored(keyOf(window))).isEqualTo("141758000000123456 1789622400123456 4503599627370495");
         assertThat(ask(NOW, window, Command.acquire(1)).remaining()).isZero();
         assertThat(ask(NOW, window, Command.refund(1, NOW)).remaining()).isEqualTo(1);
 
         RateLimitPolicy awkward = new TokenBucket(9_007_190_000L, 999_983, Duration.ofSeconds(1));
-        ScriptPolicy bucket = ScriptPolicy.of(awkward, CLOCK);
+        ScriptPolicy bucket = ScriptPolicy.of(awkward);
         Command all = Command.acquire(awkward.capacity());
         assertThat(JavaTwin.Answer.of(ask(NOW, bucket, all)))
                 .isEqualTo(JavaTwin.of(awkward, NOW).call(NOW, List.of(all)).get(0));
@@ -296,8 +296,8 @@ class StoredValueTest {
 
     @Test
     void policyMadeStricterCountsAtMostItsOwnCapacity() {
-        ask(NOW, ScriptPolicy.of(FixedWindow.of(100, Duration.ofHours(1)), CLOCK), Command.acquire(80));
-        ScriptPolicy stricter = ScriptPolicy.of(FixedWindow.of(10, Duration.ofHours(1)), CLOCK);
+        ask(NOW, ScriptPolicy.of(FixedWindow.of(100, Duration.ofHours(1))), Command.acquire(80));
+        ScriptPolicy stricter = ScriptPolicy.of(FixedWindow.of(10, Duration.ofHours(1)));
 
         assertThat(ask(NOW, stricter, Command.peek(1)).remaining()).isZero();
         assertThat(ask(NOW, stricter, Command.refund(10, NOW)).remaining()).isEqualTo(10);
@@ -311,7 +311,7 @@ class StoredValueTest {
             System.out.printf("MEMORY USAGE %s: %d bytes, %d of them the key%n", kind, bytes, key.length() + 3);
             assertThat(bytes).isBetween(48L, 256L);
         }
-        ScriptPolicy log = ScriptPolicy.of(SlidingWindowLog.of(1_000, Duration.ofHours(1)), CLOCK);
+        ScriptPolicy log = ScriptPolicy.of(SlidingWindowLog.of(1_000, Duration.ofHours(1)));
         for (int i = 0; i < 1_000; i++) {
             ask(NOW + i, log, Command.acquire(1));
         }

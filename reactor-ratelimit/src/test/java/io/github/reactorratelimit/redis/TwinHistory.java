@@ -42,7 +42,7 @@ final class TwinHistory {
         this.now = start;
         this.policy = policy;
         this.clock = ScriptSteps.clockAt(start);
-        this.script = ScriptPolicy.of(policy, clock);
+        this.script = ScriptPolicy.of(policy);
         this.twin = JavaTwin.of(policy, start);
     }
 
