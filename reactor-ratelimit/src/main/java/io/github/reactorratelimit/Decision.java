@@ -161,6 +161,11 @@ public final class Decision {
         return deny(policy, permits, quota.limit(), quota.remaining(), quota.resetAfterNanos(), retryAfterNanos);
     }
 
+    /** A denied request of which nothing else is known; {@code retryAfterNanos} may be {@link Quota#UNKNOWN}. */
+    public static Decision deny(RateLimitPolicy policy, long permits, long retryAfterNanos) {
+        return deny(policy, permits, policy.capacity(), 0, Quota.UNKNOWN, retryAfterNanos);
+    }
+
     /** A denied request, with the numbers of a {@link Quota}. */
     public static Decision deny(
             RateLimitPolicy policy,

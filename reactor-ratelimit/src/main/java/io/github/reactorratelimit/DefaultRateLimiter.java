@@ -155,7 +155,8 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             long left = within == LimiterState.UNBOUNDED ? within : within - (nowNanos() - arrivedNanos);
             if (found.isEmpty() || (within > 0 && left <= 0)) {
                 listeners.recorder().decided(key, false, permits);
-                return Mono.just(denyUnknown(policies.ofAll().policy(), permits));
+                // Denied before the key's policy was known.
+                return Mono.just(Decision.deny(policies.ofAll().policy(), permits, Decision.Quota.UNKNOWN));
             }
             use.check.accept(found.get().policy());
             return decideLater(found.get(), key, permits, Math.min(left, maxWaitNanos));
@@ -171,12 +172,6 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
                 ? state.evaluate(key, override, permits)
                 : state.await(key, override, permits, waitNanos);
         return listens ? listeners.listen(state, key, permits, request) : request;
-    }
-
-    /** Denied before the key's policy was known. */
-    private static Decision denyUnknown(RateLimitPolicy ofAll, long permits) {
-        Decision.Quota nothing = new Decision.Quota(ofAll.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(ofAll, permits, nothing, Decision.Quota.UNKNOWN);
     }
 
     private long untilDeadline(ContextView context) {

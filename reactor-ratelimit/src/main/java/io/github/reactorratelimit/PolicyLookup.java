@@ -141,12 +141,9 @@ final class PolicyLookup {
             return found;
         }
         Mono<Optional<KeyPolicy>> late = Mono.just(Optional.empty());
-        return Mono.firstWithSignal(
-                found,
-                nanos <= 0
-                        ? late
-                        : Mono.delay(Duration.ofNanos(nanos), settings.scheduler())
-                                .then(late));
+        return nanos <= 0
+                ? Mono.firstWithSignal(found, late)
+                : found.timeout(Duration.ofNanos(nanos), late, settings.scheduler());
     }
 
     /** Asks the resolver again, whatever is cached, by a look-up that begins now or later. */

@@ -4,7 +4,6 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.Decision.Degradation;
 import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitExceededException;
-import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.Reservation;
 import java.time.Duration;
@@ -44,9 +43,7 @@ record RequestedPermits(Form form, long permits) {
 
     /** The denial of a call that waited in vain, or would have to. */
     Object deny(RateLimiter limiter, @Nullable Degradation degradation) {
-        RateLimitPolicy policy = limiter.policy();
-        Decision.Quota nothingLeft = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        Decision denied = Decision.deny(policy, permits, nothingLeft, Decision.Quota.UNKNOWN);
+        Decision denied = Decision.deny(limiter.policy(), permits, Decision.Quota.UNKNOWN);
         return denial(limiter, degradation == null ? denied : denied.asDegraded(degradation));
     }
 

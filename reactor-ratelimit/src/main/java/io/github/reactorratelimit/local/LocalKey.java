@@ -29,8 +29,6 @@ final class LocalKey implements ImmediateKey {
         /** Whether the key is paused or has waiters. */
         boolean mustWait(String key, long now);
 
-        Decision debit(LocalKey queued, long now, long permits);
-
         long grantedAt(LocalKey queued, long now, long permits);
 
         /** Gives a debit back. False if its policy was replaced: the spend has been carried over. */
@@ -78,11 +76,6 @@ final class LocalKey implements ImmediateKey {
     @Override
     public long pausedUntil() {
         return state.pausedUntil(key);
-    }
-
-    Decision evaluate(long permits) {
-        long now = now();
-        return state.mustWait(key, now) ? denyBehindWaiters(now, permits) : state.debit(this, now, permits);
     }
 
     Decision peek(long permits) {

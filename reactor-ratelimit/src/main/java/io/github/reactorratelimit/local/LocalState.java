@@ -13,17 +13,17 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.queue.LocalQueues;
-import io.github.reactorratelimit.queue.Pauses;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
-/** The keys of one limiter in this process: a table for each policy, the pauses and the queues. */
+/** The keys of one limiter in this process: a table for each policy, and the queues with their pauses. */
 final class LocalState implements LimiterState, LocalKey.Keys {
 
     private static final AtomicReferenceFieldUpdater<LocalState, PolicyVersion> CURRENT =
@@ -32,7 +32,6 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     private final LimiterSettings settings;
     private final Scheduler scheduler;
     private final long originNanos;
-    private final Pauses pauses = new Pauses();
     private final LocalQueues queues;
     private final PolicyTables tables;
 
@@ -77,7 +76,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         if (permits > seen.capacity) {
             return null;
         }
-        long pausedUntil = pauses.endOf(key);
+        long pausedUntil = queues.pausedUntil(key);
         long now = now();
         if (hasWaiters || now < pausedUntil) {
             return mode == RequestMode.SPEND_OR_WAIT
@@ -149,18 +148,12 @@ final class LocalState implements LimiterState, LocalKey.Keys {
 
     @Override
     public long pausedUntil(String key) {
-        return pauses.endOf(key);
+        return queues.pausedUntil(key);
     }
 
     @Override
     public boolean mustWait(String key, long now) {
-        return pauses.isPaused(key, now) || queues.hasWaiters(key);
-    }
-
-    /** See {@link LocalQueues#debit}. */
-    @Override
-    public Decision debit(LocalKey queued, long now, long permits) {
-        return queues.debit(queued, now, permits);
+        return queues.mustWait(key, now);
     }
 
     /** See {@link LocalQueues#grantedAt}. */
@@ -176,14 +169,13 @@ final class LocalState implements LimiterState, LocalKey.Keys {
 
     @Override
     public Mono<Decision> await(String key, @Nullable RateLimitPolicy override, long permits, long maxWaitNanos) {
-        return Mono.defer(() -> permits > version(override).capacity
-                ? neverAllowed(override, permits)
-                : queues.await(new LocalKey(this, key, override), permits, maxWaitNanos));
-    }
-
-    /** The policy changed since the caller checked. */
-    private Mono<Decision> neverAllowed(@Nullable RateLimitPolicy override, long permits) {
-        return Mono.error(new PermitsExceedCapacityException(permits, version(override).capacity));
+        return Mono.defer(() -> {
+            long capacity = version(override).capacity;
+            // Only if the policy changed since the caller checked.
+            return permits > capacity
+                    ? Mono.error(new PermitsExceedCapacityException(permits, capacity))
+                    : queues.await(new LocalKey(this, key, override), permits, maxWaitNanos);
+        });
     }
 
     @Override
@@ -191,11 +183,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         return answering(() -> new LocalKey(this, key, override).peek(permits));
     }
 
-    private interface Answer<T> {
-        T get();
-    }
-
-    private <T> Mono<T> answering(Answer<T> answer) {
+    private <T> Mono<T> answering(Supplier<T> answer) {
         return Mono.fromCallable(() -> {
             if (queues.isClosed()) {
                 throw new RateLimiterClosedException(settings.name());
@@ -220,7 +208,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
                 seen = version(override);
                 seen.table.reset(key, this::now);
             } while (!isInEffect(seen, override));
-            pauses.end(key);
+            queues.endPause(key);
             queues.reset(new LocalKey(this, key, override));
         });
     }
@@ -255,7 +243,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     public Mono<Void> pause(String key, @Nullable RateLimitPolicy override, Duration duration, boolean extendOnly) {
         return doing(() -> {
             long now = now();
-            pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
+            queues.pause(key, now, Saturated.plus(now, duration), extendOnly);
             replan(key, override);
         });
     }

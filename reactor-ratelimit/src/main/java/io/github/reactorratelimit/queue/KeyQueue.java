@@ -4,9 +4,12 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -56,11 +59,9 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
     /** The key as the next grant comes from it; that of the first waiter until a subclass replaces it in the drain loop. */
     protected volatile R key;
 
-    /** The fields below belong to the drain loop. */
-    private @Nullable Waiter<R> first;
+    /** The fields below belong to the drain loop. The waiters in order of arrival. */
+    private final Set<Waiter<R>> waiters = new LinkedHashSet<>();
 
-    private @Nullable Waiter<R> last;
-    private int size;
     private long permits;
     private long mostPermits;
 
@@ -142,7 +143,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     @Override
     protected final boolean isDone() {
-        return size == 0 && mailbox.isEmpty() && !isBusy();
+        return waiters.isEmpty() && mailbox.isEmpty() && !isBusy();
     }
 
     @Override
@@ -204,35 +205,14 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     private void link(Waiter<R> waiter) {
         waiter.linked = true;
-        waiter.previous = last;
-        if (last == null) {
-            first = waiter;
-        } else {
-            last.next = waiter;
-        }
-        last = waiter;
-        size++;
+        waiters.add(waiter);
         permits += waiter.permits();
-        mostPermits = size == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
+        mostPermits = waiters.size() == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
     }
 
     private void unlink(Waiter<R> waiter) {
-        Waiter<R> before = waiter.previous;
-        Waiter<R> after = waiter.next;
-        if (before == null) {
-            first = after;
-        } else {
-            before.next = after;
-        }
-        if (after == null) {
-            last = before;
-        } else {
-            after.previous = before;
-        }
-        waiter.previous = null;
-        waiter.next = null;
         waiter.linked = false;
-        size--;
+        waiters.remove(waiter);
         permits -= waiter.permits();
         if (deadlines != null) {
             deadlines.remove(waiter);
@@ -242,17 +222,17 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** The head. */
     protected final @Nullable Waiter<R> first() {
-        return first;
+        return waiters.isEmpty() ? null : waiters.iterator().next();
     }
 
-    /** The waiter behind another. */
-    protected final @Nullable Waiter<R> after(Waiter<R> waiter) {
-        return waiter.next;
+    /** The waiters in order of arrival. */
+    protected final Collection<Waiter<R>> waiters() {
+        return waiters;
     }
 
     /** How many waiters there are. */
     protected final int size() {
-        return size;
+        return waiters.size();
     }
 
     /** What all of them need together. */
@@ -295,7 +275,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** Fails all waiters. */
     protected final void failAll(Throwable cause) {
-        for (Waiter<R> waiter = first; waiter != null; waiter = first) {
+        for (Waiter<R> waiter = first(); waiter != null; waiter = first()) {
             answer(waiter, cause, WaitOutcome.CLOSED);
         }
     }

@@ -23,7 +23,8 @@ import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 
 /**
- * The queues of one limiter: one for each key with waiters, none for other keys. Its drain loop is their timer: it signals them at
+ * The queues of one limiter: one for each key with waiters, none for other keys; and the pauses of keys, which hold up
+ * their queues. Its drain loop is their timer: it signals them at
  * their times with one pending task, scheduled for the earliest of them against absolute time, so that lateness never adds up.
  *
  * @param <R> what waiters request
@@ -31,9 +32,24 @@ import reactor.core.publisher.Mono;
  */
 public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends DrainLoop implements KeyQueue.Owner {
 
+    /** The end of a pause that never was. */
+    public static final long NOT_PAUSED = Long.MIN_VALUE;
+
+    private static final int FIRST_SWEEP_ABOVE = 1_000;
+
     private final QueueRuntime runtime;
     private final BiFunction<QueueRuntime, R, Q> maker;
     private final Map<String, Q> queues = new ConcurrentHashMap<>();
+
+    /** When the pauses of keys end. */
+    private final Map<String, Long> pauses = new ConcurrentHashMap<>();
+
+    /** Set before the first pause: where no key was ever paused, this is all that is read. */
+    private volatile boolean hasPaused;
+
+    /** Doubles with what is left after a sweep, so that sweeps cost little per pause. */
+    private volatile int sweepAbove = FIRST_SWEEP_ABOVE;
+
     private final AtomicLong numbers = new AtomicLong();
     private final Queue<KeyQueue<?>> rescheduled = new ConcurrentLinkedQueue<>();
 
@@ -192,16 +208,15 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
         long delay = Math.max(0, at - queue.key.now());
         try {
             pendingAt = at;
-            pending = runtime.settings().scheduler().schedule(() -> fire(at), delay, TimeUnit.NANOSECONDS);
+            pending = runtime.scheduler().schedule(() -> fire(at), delay, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException refused) {
             pendingAt = Algorithm.UNKNOWN;
             hold(queue, Algorithm.UNKNOWN);
-            if (runtime.settings().scheduler().isDisposed()) {
+            if (runtime.scheduler().isDisposed()) {
                 runtime.closeNow();
             } else {
                 queue.post(now -> queue.failAll(new IllegalStateException(
-                        "scheduler must be able to delay tasks, but this one refused: "
-                                + runtime.settings().scheduler(),
+                        "scheduler must be able to delay tasks, but this one refused: " + runtime.scheduler(),
                         refused)));
             }
         }
@@ -234,6 +249,43 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     /** Whether a key has waiters: then no request may overtake them. */
     public final boolean hasWaiters(String key) {
         return queue(key) != null;
+    }
+
+    /** Whether a request must wait: its key is paused or has waiters. */
+    public final boolean mustWait(String key, long now) {
+        return now < pausedUntil(key) || hasWaiters(key);
+    }
+
+    /** When the pause of a key ends or ended; {@link #NOT_PAUSED} if there is none. */
+    public final long pausedUntil(String key) {
+        return !hasPaused || pauses.isEmpty() ? NOT_PAUSED : pauses.getOrDefault(key, NOT_PAUSED);
+    }
+
+    /**
+     * Pauses a key, or ends its pause if {@code until} is not ahead.
+     *
+     * @param extendOnly whether a longer pause stays, and none is ended
+     */
+    public final void pause(String key, long now, long until, boolean extendOnly) {
+        if (until > now) {
+            hasPaused = true;
+            sweepPauses(now);
+            pauses.merge(key, until, extendOnly ? Math::max : (before, after) -> after);
+        } else if (!extendOnly) {
+            endPause(key);
+        }
+    }
+
+    private void sweepPauses(long now) {
+        if (pauses.size() > sweepAbove) {
+            pauses.values().removeIf(end -> end <= now);
+            sweepAbove = Math.max(FIRST_SWEEP_ABOVE, 2 * pauses.size());
+        }
+    }
+
+    /** Ends the pause of a key. */
+    public final void endPause(String key) {
+        pauses.remove(key);
     }
 
     /** Completes when all who joined or left the queue of the key so far were handled, perhaps by another thread. */

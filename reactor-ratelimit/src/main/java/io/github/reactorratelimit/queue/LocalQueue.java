@@ -6,6 +6,7 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -150,11 +151,8 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
     private void rescheduleAll(long now) {
         long notBefore = Math.max(now, key.pausedUntil());
         Projection<?> end = key.projection(now);
-        Waiter<ImmediateKey> waiter = first();
-        while (waiter != null) {
-            Waiter<ImmediateKey> following = after(waiter);
+        for (Waiter<ImmediateKey> waiter : List.copyOf(waiters())) {
             end = placed(waiter, end, now, notBefore);
-            waiter = following;
         }
         tail = end;
         latestTail = null;
@@ -180,8 +178,10 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
         if (all != null) {
             return all;
         }
-        for (Waiter<ImmediateKey> waiter = after(head); waiter != null && waiter != newcomer; waiter = after(waiter)) {
-            end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
+        for (Waiter<ImmediateKey> waiter : waiters()) {
+            if (waiter != head && waiter != newcomer) {
+                end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
+            }
         }
         return end;
     }

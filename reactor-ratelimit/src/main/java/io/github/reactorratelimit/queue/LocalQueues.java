@@ -15,11 +15,15 @@ public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
     private final LateGrants lateGrants = new LateGrants();
 
     public LocalQueues(LimiterSettings settings) {
-        super(settings, (runtime, state) -> new LocalQueue(runtime, settings.maxWaiters(), state));
+        this(settings, settings.maxWaiters());
+    }
+
+    private LocalQueues(LimiterSettings settings, int maxWaiters) {
+        super(settings, (runtime, state) -> new LocalQueue(runtime, maxWaiters, state));
     }
 
     /** Debits a request that need not wait: at the due time if the last grant was late, else now. */
-    public Decision debit(ImmediateKey state, long now, long permits) {
+    private Decision debit(ImmediateKey state, long now, long permits) {
         Decision late = debitWhenDue(state, now, permits);
         return late == null ? state.debit(now, permits) : late;
     }

@@ -29,7 +29,10 @@ import reactor.util.context.Context;
  */
 public final class QueueRuntime implements Runnable {
 
-    private final LimiterSettings settings;
+    private final String name;
+    private final Scheduler scheduler;
+    private final Scheduler callbacks;
+    private final RateLimitRecorder recorder;
     private final Runnable signalAll;
     private final Queue<Runnable> answers = new ConcurrentLinkedQueue<>();
 
@@ -50,19 +53,22 @@ public final class QueueRuntime implements Runnable {
 
     /** @param signalAll signals all queues: when they see that it is closed they fail their waiters */
     QueueRuntime(LimiterSettings settings, Runnable signalAll) {
-        this.settings = settings;
+        this.name = settings.name();
+        this.scheduler = settings.scheduler();
+        this.callbacks = settings.callbacks();
+        this.recorder = settings.recorder();
         this.signalAll = signalAll;
-        Scheduler scheduler = settings.scheduler();
         this.mayBeDisposed =
                 scheduler != watcher && scheduler != Schedulers.boundedElastic() && scheduler != Schedulers.single();
     }
 
-    LimiterSettings settings() {
-        return settings;
+    /** Clock and timer. */
+    Scheduler scheduler() {
+        return scheduler;
     }
 
     RateLimitRecorder recorder() {
-        return settings.recorder();
+        return recorder;
     }
 
     /** Adds an answer; {@link #dispatch} follows. */
@@ -76,7 +82,7 @@ public final class QueueRuntime implements Runnable {
             dispatchIfDisposed();
             if (unstarted.compareAndSet(0, 1)) {
                 try {
-                    settings.callbacks().schedule(this);
+                    callbacks.schedule(this);
                 } catch (RejectedExecutionException refused) {
                     unstarted.set(0);
                     deliverHere();
@@ -87,7 +93,7 @@ public final class QueueRuntime implements Runnable {
 
     /** Delivers what a disposed scheduler has dropped in silence. */
     public void dispatchIfDisposed() {
-        if (settings.callbacks().isDisposed()) {
+        if (callbacks.isDisposed()) {
             deliverHere();
         }
     }
@@ -146,7 +152,7 @@ public final class QueueRuntime implements Runnable {
 
     private void look() {
         watching.set(false);
-        if (pending.get() > 0 && settings.scheduler().isDisposed()) {
+        if (pending.get() > 0 && scheduler.isDisposed()) {
             closeNow();
         } else if (pending.get() > 0) {
             watch();
@@ -160,7 +166,7 @@ public final class QueueRuntime implements Runnable {
 
     /** The error of waiters when the limiter closes. */
     public RateLimiterClosedException closedException() {
-        return new RateLimiterClosedException(settings.name());
+        return new RateLimiterClosedException(name);
     }
 
     /** Fails all waiters, and completes when the last of them received its error. */

@@ -71,12 +71,6 @@ public abstract class Waiter<R extends QueuedRequest> implements Subscription, S
     /** When its grant is due, where that is known. */
     long dueAt = NOT_DUE;
 
-    @Nullable
-    Waiter<R> previous;
-
-    @Nullable
-    Waiter<R> next;
-
     protected Waiter(QueueRuntime runtime, CoreSubscriber<Object> actual, R request, long permits, long maxWaitNanos) {
         this.runtime = runtime;
         this.actual = actual;

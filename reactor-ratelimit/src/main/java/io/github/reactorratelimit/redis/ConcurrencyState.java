@@ -14,7 +14,6 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.queue.KeyQueues;
-import io.github.reactorratelimit.queue.Pauses;
 import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.queue.RetryingQueue;
@@ -36,7 +35,6 @@ final class ConcurrencyState implements LimiterState {
     private final FailureFallback fallback;
     private final SignalChannel signals;
     private final KeyQueues<RetryingKey, RetryingQueue> queues;
-    private final Pauses pauses = new Pauses();
 
     /** Leases of the share that this process gives out while Redis is unavailable, by their numbers. */
     private final Map<Long, Lease> leasesOfShare = new ConcurrentHashMap<>();
@@ -118,14 +116,14 @@ final class ConcurrencyState implements LimiterState {
     }
 
     private boolean mustWait(String key) {
-        return pauses.isPaused(key, now()) || queues.hasWaiters(key);
+        return queues.mustWait(key, now());
     }
 
     /** In a pause, or behind the waiters here: perhaps in vain, because Redis is unavailable. */
     private Mono<Decision> denyBehindWaiters(String key, long permits) {
         long now = now();
-        if (pauses.isPaused(key, now)) {
-            long pauseNanos = pauses.endOf(key) - now;
+        if (now < queues.pausedUntil(key)) {
+            long pauseNanos = queues.pausedUntil(key) - now;
             return Mono.fromSupplier(() -> deny(permits, pauseNanos));
         }
         return peekWithoutWaiters(key, permits).map(seen -> {
@@ -171,7 +169,7 @@ final class ConcurrencyState implements LimiterState {
         return answering(
                 override,
                 () -> leases.reset(key).doOnSuccess(done -> {
-                    pauses.end(key);
+                    queues.endPause(key);
                     retryNow(key);
                 }));
     }
@@ -203,7 +201,7 @@ final class ConcurrencyState implements LimiterState {
                 override,
                 () -> Mono.<Void>fromRunnable(() -> {
                     long now = now();
-                    pauses.pause(key, now, Saturated.plus(now, duration), extendOnly);
+                    queues.pause(key, now, Saturated.plus(now, duration), extendOnly);
                     retryNow(key);
                 }));
     }
@@ -262,7 +260,7 @@ final class ConcurrencyState implements LimiterState {
 
         @Override
         public long pausedUntil() {
-            return pauses.endOf(key);
+            return queues.pausedUntil(key);
         }
 
         @Override

@@ -3,7 +3,7 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
-import io.github.reactorratelimit.queue.Pauses;
+import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.QueuedKey;
 import io.github.reactorratelimit.queue.RetryingKey;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +19,7 @@ final class RetryingPermits implements RetryingKey {
     private final RedisPermits permits;
     private final String key;
     private final @Nullable RateLimitPolicy override;
-    private volatile long pausedUntil = Pauses.NOT_PAUSED;
+    private volatile long pausedUntil = KeyQueues.NOT_PAUSED;
 
     RetryingPermits(RedisPermits permits, String key, @Nullable RateLimitPolicy override) {
         this.permits = permits;
@@ -57,7 +57,7 @@ final class RetryingPermits implements RetryingKey {
 
     private void learn(CommandReply.KeyStatus status) {
         long micros = status.pauseEndMicros() - status.nowMicros();
-        pausedUntil = micros > 0 ? now() + TimeUnit.MICROSECONDS.toNanos(micros) : Pauses.NOT_PAUSED;
+        pausedUntil = micros > 0 ? now() + TimeUnit.MICROSECONDS.toNanos(micros) : KeyQueues.NOT_PAUSED;
     }
 
     @Override

@@ -240,8 +240,7 @@ final class CompareAndSwapState implements LimiterState {
 
         @Override
         public Decision deny(long now, long permits, long grantedAt) {
-            Decision.Quota nothing = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-            return Decision.deny(policy, permits, nothing, QueuedKey.retryAfter(now, grantedAt));
+            return Decision.deny(policy, permits, QueuedKey.retryAfter(now, grantedAt));
         }
     }
 }

@@ -19,7 +19,6 @@ import io.github.reactorratelimit.queue.Waiter;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
@@ -179,10 +178,7 @@ final class EngineCalls {
 
         @Override
         protected Mono<?> call() {
-            List<Waiter<Command>> commands = new ArrayList<>(size());
-            for (Waiter<Command> command = first(); command != null; command = after(command)) {
-                commands.add(command);
-            }
+            List<Waiter<Command>> commands = List.copyOf(waiters());
             batch = commands;
             Mono<Optional<byte[]>> stored =
                     engine.get(key.key()).map(Optional::of).defaultIfEmpty(Optional.empty());

@@ -99,7 +99,6 @@ class ImportsTest {
                             "RetryingQueue",
                             "RetryingKey",
                             "ImmediateKey",
-                            "Pauses",
                             "DrainLoop",
                             // For the queues of other packages.
                             "KeyQueue",
