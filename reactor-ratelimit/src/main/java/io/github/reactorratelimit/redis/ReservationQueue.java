@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
@@ -10,8 +9,7 @@ import io.github.reactorratelimit.queue.Waiter;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -45,12 +43,6 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     static final long WORTH_A_SWAP_NANOS = Duration.ofMillis(1).toNanos();
 
     private final int maxWaiters;
-    private volatile @Nullable ReservingKey otherKey;
-    private final Queue<Reply> replies = new ConcurrentLinkedQueue<>();
-    private volatile boolean refreshWanted;
-    private volatile boolean refreshed;
-    private volatile boolean refreshFailed;
-    private volatile boolean swapWanted;
 
     /** The drain loop's, as are the fields below. */
     private final Map<Long, SameCostQueue> byCost = new HashMap<>();
@@ -63,12 +55,11 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     private int inFlight;
     private boolean refreshing;
+    private boolean refreshWanted;
+    private boolean swapWanted;
 
     /** When to read the slots again; {@link Algorithm#UNKNOWN} if there is none. */
     private long refreshAt = Algorithm.UNKNOWN;
-
-    /** The answer to a reservation; without a waiter if the queue made it to swap a slot. */
-    private record Reply(ReservingKey from, @Nullable Waiter<ReservingKey> waiter, long permits, Object answer) {}
 
     ReservationQueue(QueueRuntime runtime, int maxWaiters, ReservingKey key) {
         super(runtime, key);
@@ -77,20 +68,21 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /** The slots may have been moved, or become void. */
     void refresh() {
-        refreshWanted = true;
-        signal();
+        post(now -> refreshWanted = true);
     }
 
     /** The key has another policy: all waiters reserve again. */
     void reschedule(ReservingKey other) {
-        otherKey = other;
-        signal();
+        post(now -> {
+            key = other;
+            byCost.values().forEach(SameCostQueue::freeAll);
+            reserveAgainAt = Algorithm.UNKNOWN;
+        });
     }
 
     /** A slot was freed elsewhere: perhaps it is earlier than ours. */
     void swap() {
-        swapWanted = true;
-        signal();
+        post(now -> swapWanted = true);
     }
 
     /** A slot in flight must find a waiter that uses it, or be freed. */
@@ -123,37 +115,20 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         reserve(waiter, waiter.permits(), waiter.notAfter(), now);
     }
 
+    /** @param waiter whom the slot is for; null if it is to be swapped for the last one */
     private void reserve(@Nullable Waiter<ReservingKey> waiter, long permits, long notAfter, long now) {
         inFlight++;
-        ReservingKey asked = key;
+        ReservingKey from = key;
         long maxWait = notAfter == Long.MAX_VALUE ? notAfter : Math.max(0, notAfter - now);
-        Mono.defer(() -> asked.reserve(permits, maxWait))
-                .cast(Object.class)
+        Consumer<Object> replied = answer -> post(then -> take(from, waiter, permits, answer, then));
+        Mono.<Object>defer(() -> from.reserve(permits, maxWait))
                 .switchIfEmpty(Mono.error(() -> new IllegalStateException("the store gave no answer")))
-                .subscribe(
-                        answer -> replied(new Reply(asked, waiter, permits, answer)),
-                        error -> replied(new Reply(asked, waiter, permits, error)));
-    }
-
-    private void replied(Reply reply) {
-        replies.offer(reply);
-        signal();
+                .subscribe(replied, replied);
     }
 
     @Override
     protected long serve(long now) {
-        changeKey();
         startRefresh();
-        for (Reply reply = replies.poll(); reply != null; reply = replies.poll()) {
-            inFlight--;
-            take(reply, now);
-        }
-        if (refreshed) {
-            refreshed = false;
-            reconsider(now);
-            // What happened while it was in flight it may not have seen.
-            startRefresh();
-        }
         expire(now);
         long next = Algorithm.UNKNOWN;
         for (SameCostQueue sameCost : byCost.values()) {
@@ -169,25 +144,12 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         return next;
     }
 
-    private void changeKey() {
-        ReservingKey other = otherKey;
-        if (other != null) {
-            otherKey = null;
-            key = other;
-            byCost.values().forEach(SameCostQueue::freeAll);
-            reserveAgainAt = Algorithm.UNKNOWN;
-        }
-    }
-
     /**
      * Slots are read again while there are any. The answer to a reservation says as much, so while one is in
      * flight nothing is read.
      */
     private long refreshAgain(long now) {
-        if (refreshFailed) {
-            refreshFailed = false;
-            refreshAt = now + BLIND_RETRY_NANOS;
-        } else if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
+        if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
             refreshAt = Algorithm.UNKNOWN;
         } else if (refreshAt <= now && inFlight == 0) {
             refreshWanted = true;
@@ -208,63 +170,65 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
             refreshWanted = false;
             refreshing = true;
             inFlight++;
-            key.refresh().subscribe(nothing -> {}, failed -> refreshFailed(), this::refreshEnded);
+            key.refresh().subscribe(nothing -> {}, failed -> post(this::refreshFailed), () -> post(this::refreshed));
         }
     }
 
     /** It is not known yet what moved the slots. */
-    private void refreshFailed() {
-        refreshFailed = true;
-        refreshEnded();
+    private void refreshFailed(long now) {
+        refreshed(now);
+        refreshAt = now + BLIND_RETRY_NANOS;
     }
 
-    private void refreshEnded() {
-        refreshed = true;
-        signal();
+    /** After a pause: those whose time has come to lie behind their patience need not wait for it. */
+    private void refreshed(long now) {
+        refreshing = false;
+        inFlight--;
+        for (SameCostQueue sameCost : byCost.values()) {
+            if (sameCost.dropAllVoid()) {
+                reserveAgainAt = Algorithm.UNKNOWN;
+            }
+            denyWhoseTurnComesTooLate(sameCost, now);
+        }
     }
 
-    private void take(Reply reply, long now) {
-        Waiter<ReservingKey> waiter = reply.waiter;
-        SameCostQueue sameCost = byCost.computeIfAbsent(reply.permits, permits -> new SameCostQueue());
+    /** The answer to a reservation, or its error. */
+    private void take(ReservingKey from, @Nullable Waiter<ReservingKey> waiter, long permits, Object answer, long now) {
+        inFlight--;
+        SameCostQueue sameCost = byCost.computeIfAbsent(permits, cost -> new SameCostQueue());
         if (waiter != null) {
             sameCost.inFlight--;
         }
-        if (reply.answer instanceof ReservingKey.Answer answer) {
-            if (answer.slot() != null) {
-                keep(reply, sameCost, answer.slot());
-            } else if (answer.decision() != null) {
-                if (waiter != null && waiter.isLinked()) {
-                    decided(waiter, answer.decision(), now);
-                } else {
-                    giveBack(answer.decision());
-                }
+        if (answer instanceof ReservingKey.Slot slot) {
+            if (from == key) {
+                keep(slot, sameCost);
+                swapWanted |= waiter == null;
+            } else {
+                slot.free();
             }
-        } else if (reply.answer instanceof Throwable failure && waiter != null && waiter.isLinked()) {
-            answer(waiter, failure, WaitOutcome.DENIED);
+        } else if (waiter != null && waiter.isLinked()) {
+            if (answer instanceof Decision decision) {
+                decided(waiter, decision, now);
+            } else {
+                answer(waiter, answer, WaitOutcome.DENIED);
+            }
+        } else if (answer instanceof Decision decision) {
+            key.giveBack(decision);
         }
     }
 
-    private void keep(Reply reply, SameCostQueue sameCost, ReservingKey.Slot slot) {
-        if (reply.from == key) {
-            refreshAt = Algorithm.UNKNOWN;
-            if (sameCost.add(slot)) {
-                denyWhoseTurnComesTooLate(sameCost, key.now());
-            }
-            swapWanted |= reply.waiter == null;
-        } else {
-            slot.free();
+    private void keep(ReservingKey.Slot slot, SameCostQueue sameCost) {
+        refreshAt = Algorithm.UNKNOWN;
+        if (sameCost.add(slot)) {
+            denyWhoseTurnComesTooLate(sameCost, key.now());
         }
-    }
-
-    private void giveBack(Decision decision) {
-        decision.debit().filter(Debit::claim).ifPresent(key::refund);
     }
 
     /** There was no slot. A denial of Redis is final; one of the fallback holds for a while. */
     private void decided(Waiter<ReservingKey> waiter, Decision decision, long now) {
         if (decision.allowed()) {
             if (!answer(waiter, decision)) {
-                giveBack(decision);
+                key.giveBack(decision);
             }
             return;
         }
@@ -332,19 +296,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
                 return;
             }
         }
-        giveBack(decision);
-    }
-
-    /** After a pause: those whose time has come to lie behind their patience need not wait for it. */
-    private void reconsider(long now) {
-        refreshing = false;
-        inFlight--;
-        for (SameCostQueue sameCost : byCost.values()) {
-            if (sameCost.dropAllVoid()) {
-                reserveAgainAt = Algorithm.UNKNOWN;
-            }
-            denyWhoseTurnComesTooLate(sameCost, now);
-        }
+        key.giveBack(decision);
     }
 
     private void denyWhoseTurnComesTooLate(SameCostQueue sameCost, long now) {

@@ -47,27 +47,11 @@ interface ReservingKey extends QueuedKey {
     }
 
     /**
-     * The answer to a reservation: a slot, or a decision if there is none.
-     *
-     * @param slot the time that was reserved
-     * @param decision a denial; or a grant by the fallback of a store that does not answer
+     * Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. Brings a {@link
+     * Slot}, or a {@link Decision} if there is none: a denial, or a grant by the fallback of a store that does
+     * not answer. One answer or one error, on any thread.
      */
-    record Answer(@Nullable Slot slot, @Nullable Decision decision) {
-
-        static Answer of(Slot slot) {
-            return new Answer(slot, null);
-        }
-
-        static Answer of(Decision decision) {
-            return new Answer(null, decision);
-        }
-    }
-
-    /**
-     * Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. One answer or one
-     * error, on any thread.
-     */
-    Mono<Answer> reserve(long permits, long maxWaitNanos);
+    Mono<?> reserve(long permits, long maxWaitNanos);
 
     /** Reads whether the slots still hold and where they lie; completes when they tell it. */
     Mono<Void> refresh();

@@ -40,28 +40,19 @@ final class SlotReservation implements ReservingKey {
     private final @Nullable RateLimitPolicy override;
 
     private volatile Known known =
-            new Known(Long.MAX_VALUE, 0, 0, 0, 0, Long.MIN_VALUE, Long.MIN_VALUE, Last.NONE, Loss.NONE);
+            new Known(Long.MAX_VALUE, KeyStatus.plain(0), Long.MIN_VALUE, Long.MIN_VALUE, Last.NONE, Loss.NONE);
 
     /**
      * What the replies so far have told. They may be handled in another order than they came: the one that
      * was requested last knows best.
      *
      * @param offsetNanos the time here less the server's
-     * @param readMicros the server's time of that reply
+     * @param read what that reply said of the key
      * @param sentNanos when it was requested
      * @param heldUntilNanos until when slots held by the reply before
      * @param last the last slot that this instance holds
      */
-    private record Known(
-            long offsetNanos,
-            long shiftMicros,
-            long generation,
-            long tailMicros,
-            long readMicros,
-            long sentNanos,
-            long heldUntilNanos,
-            Last last,
-            Loss loss) {
+    private record Known(long offsetNanos, KeyStatus read, long sentNanos, long heldUntilNanos, Last last, Loss loss) {
 
         /**
          * The server's time lies between the moment a command was sent and the one its reply came; an offset
@@ -73,36 +64,21 @@ final class SlotReservation implements ReservingKey {
             boolean isBetter = offset < offsetNanos || offsetNanos < sent - serverNanos;
             long best = isBetter ? offset : offsetNanos;
             if (sent < sentNanos) {
-                return new Known(
-                        best, shiftMicros, generation, tailMicros, readMicros, sentNanos, heldUntilNanos, last, loss);
+                return new Known(best, read, sentNanos, heldUntilNanos, last, loss);
             }
-            boolean isSameState = key.generation() == generation;
-            boolean isLoss = isSameState && last.isMissedBy(key, sent);
-            return new Known(
-                    best,
-                    key.shiftMicros(),
-                    key.generation(),
-                    key.tailMicros(),
-                    key.nowMicros(),
-                    sent,
-                    sentNanos + HELD_NANOS,
-                    isSameState && !isLoss ? last : Last.NONE,
-                    isLoss ? Loss.of(key, sent) : isSameState ? loss : Loss.NONE);
+            long heldUntil = sentNanos + HELD_NANOS;
+            if (key.generation() != read.generation()) {
+                return new Known(best, key, sent, heldUntil, Last.NONE, Loss.NONE);
+            }
+            return last.isMissedBy(key, sent)
+                    ? new Known(best, key, sent, heldUntil, Last.NONE, new Loss(sent, key))
+                    : new Known(best, key, sent, heldUntil, last, loss);
         }
 
         Known holding(Last slot, long ofGeneration) {
-            return ofGeneration != generation || slot.baseMicros <= last.baseMicros
+            return ofGeneration != read.generation() || slot.baseMicros <= last.baseMicros
                     ? this
-                    : new Known(
-                            offsetNanos,
-                            shiftMicros,
-                            generation,
-                            tailMicros,
-                            readMicros,
-                            sentNanos,
-                            heldUntilNanos,
-                            slot,
-                            loss);
+                    : new Known(offsetNanos, read, sentNanos, heldUntilNanos, slot, loss);
         }
     }
 
@@ -111,16 +87,11 @@ final class SlotReservation implements ReservingKey {
      * that were reserved since lie behind it.
      *
      * @param sentNanos slots that came later are not lost
-     * @param tailMicros the base of the last slot that was not lost
-     * @param readMicros the server's time
+     * @param read what was read then; its tail is the base of the last slot that was not lost
      */
-    private record Loss(long sentNanos, long tailMicros, long readMicros) {
+    private record Loss(long sentNanos, KeyStatus read) {
 
-        static final Loss NONE = new Loss(Long.MIN_VALUE, Long.MAX_VALUE, 0);
-
-        static Loss of(KeyStatus key, long sentNanos) {
-            return new Loss(sentNanos, key.tailMicros(), key.nowMicros());
-        }
+        static final Loss NONE = new Loss(Long.MIN_VALUE, KeyStatus.plain(0));
     }
 
     /** A slot that Redis must know of when it is read after the slot came. */
@@ -153,31 +124,28 @@ final class SlotReservation implements ReservingKey {
     }
 
     @Override
-    public Mono<Answer> reserve(long count, long maxWaitNanos) {
+    public Mono<?> reserve(long count, long maxWaitNanos) {
         long maxWaitMicros = maxWaitNanos == LimiterState.UNBOUNDED ? Command.UNBOUNDED_MICROS : maxWaitNanos / 1_000;
         Command reserve = Command.reserve(count, maxWaitMicros, permits.instance());
         long sentNanos = now();
         return permits.send(key, override, reserve)
-                .map(reply -> answer(reply, sentNanos))
+                .<Object>map(reply -> answer(reply, sentNanos))
                 .onErrorResume(
                         VersionedCommands.NoSlotsException.class,
                         none -> queues.retrying()
-                                .<Decision>await(new RetryingPermits(permits, key, override), count, maxWaitNanos)
-                                .map(Answer::of))
-                .onErrorResume(
-                        RedisUnavailableException.class,
-                        unavailable -> permits.degraded(key, override, count).map(Answer::of));
+                                .await(new RetryingPermits(permits, key, override), count, maxWaitNanos))
+                .onErrorResume(RedisUnavailableException.class, unavailable -> permits.degraded(key, override, count));
     }
 
-    private Answer answer(CommandReply reply, long sentNanos) {
+    private Object answer(CommandReply reply, long sentNanos) {
         learn(reply.key(), sentNanos);
         if (!reply.allowed()) {
-            return Answer.of(reply.toDecision(permits.owner(), key));
+            return reply.toDecision(permits.owner(), key);
         }
         RedisSlot slot = new RedisSlot(reply, sentNanos);
         Last last = new Last(slot.baseMicros, slot.cameNanos);
         KNOWN.updateAndGet(this, before -> before.holding(last, reply.key().generation()));
-        return Answer.of(slot);
+        return slot;
     }
 
     private void learn(KeyStatus status, long sentNanos) {
@@ -236,7 +204,7 @@ final class SlotReservation implements ReservingKey {
 
         /** On the clock of the server. */
         private long atMicros(Known current) {
-            return baseMicros + current.shiftMicros;
+            return baseMicros + current.read.shiftMicros();
         }
 
         @Override
@@ -261,15 +229,17 @@ final class SlotReservation implements ReservingKey {
             if (cameNanos >= current.sentNanos) {
                 return false;
             }
-            boolean isAhead = atMicros(current) > current.readMicros;
-            return reply.key().generation() == current.generation
-                    ? (isAhead && baseMicros > current.tailMicros) || isLost(current)
+            boolean isAhead = atMicros(current) > current.read.nowMicros();
+            return reply.key().generation() == current.read.generation()
+                    ? (isAhead && baseMicros > current.read.tailMicros()) || isLost(current)
                     : isAhead || at > current.heldUntilNanos;
         }
 
         private boolean isLost(Known current) {
             Loss loss = current.loss;
-            return cameNanos < loss.sentNanos && baseMicros > loss.tailMicros && atMicros(current) > loss.readMicros;
+            return cameNanos < loss.sentNanos
+                    && baseMicros > loss.read.tailMicros()
+                    && atMicros(current) > loss.read.nowMicros();
         }
 
         @Override

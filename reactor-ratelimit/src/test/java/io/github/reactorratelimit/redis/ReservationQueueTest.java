@@ -70,7 +70,7 @@ class ReservationQueueTest {
         @Nullable
         RuntimeException refreshError;
 
-        Mono<Answer> instead = Mono.empty();
+        Mono<Object> instead = Mono.empty();
         Mono<Void> refreshing = Mono.empty();
 
         @Override
@@ -84,15 +84,15 @@ class ReservationQueueTest {
         }
 
         @Override
-        public Mono<Answer> reserve(long permits, long maxWaitNanos) {
+        public Mono<?> reserve(long permits, long maxWaitNanos) {
             return instead.switchIfEmpty(Mono.fromSupplier(() -> {
                 if (ofMillis(nextMillis).toNanos() - now() > maxWaitNanos && maxWaitNanos != LimiterState.UNBOUNDED) {
-                    return Answer.of(denial(permits, ofMillis(nextMillis).toNanos() - now()));
+                    return denial(permits, ofMillis(nextMillis).toNanos() - now());
                 }
                 booked.add(nextMillis);
                 ReservationQueueTest.Slot slot = new ReservationQueueTest.Slot(nextMillis, permits, generation);
                 nextMillis += 100;
-                return Answer.of(slot);
+                return slot;
             }));
         }
 
@@ -201,10 +201,10 @@ class ReservationQueueTest {
 
     @Test
     void bookingThatComesWhenItsWaiterHasLeftGoesBack() {
-        Sinks.One<ReservingKey.Answer> answer = Sinks.one();
+        Sinks.One<Object> answer = Sinks.one();
         desk.instead = answer.asMono();
         wait("a", 1, FOREVER).dispose();
-        answer.tryEmitValue(ReservingKey.Answer.of(new Slot(100, 1, 0)));
+        answer.tryEmitValue(new Slot(100, 1, 0));
         advance(1_000);
 
         assertThat(desk.freed).containsExactly(100L);
@@ -289,7 +289,7 @@ class ReservationQueueTest {
     @Test
     void whoIsDeniedByAStandInAsksAgainWhenItSaid() {
         Decision away = desk.denial(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
-        desk.instead = Mono.just(ReservingKey.Answer.of(away));
+        desk.instead = Mono.just(away);
         wait("a", 1, FOREVER);
         wait("b", 1, ofMillis(499));
         desk.instead = Mono.empty();
@@ -302,7 +302,7 @@ class ReservationQueueTest {
     @Test
     void whoseBookingServedSomebodyBeforeItGetsAnother() {
         Decision away = desk.denial(1, ofMillis(500).toNanos()).asDegraded(Degradation.CLOSED);
-        desk.instead = Mono.just(ReservingKey.Answer.of(away));
+        desk.instead = Mono.just(away);
         wait("a", 1, FOREVER);
         desk.instead = Mono.empty();
         wait("b", 1, FOREVER);
@@ -316,7 +316,7 @@ class ReservationQueueTest {
     void standInMayGrant() {
         Decision alone =
                 Decision.wouldAllow(POLICY, 1, new Decision.Quota(9, 9, 0)).asDegraded(Degradation.CLOSED);
-        desk.instead = Mono.just(ReservingKey.Answer.of(alone));
+        desk.instead = Mono.just(alone);
         wait("a", 1, FOREVER);
         advance(1);
 

@@ -52,7 +52,7 @@ class SlotReservationTest {
     @BeforeEach
     void book() {
         assertThat(state.evaluate(KEY, null, 1).block(PATIENCE).allowed()).isTrue();
-        slot = desk.reserve(1, LimiterState.UNBOUNDED).block(PATIENCE).slot();
+        slot = (ReservingKey.Slot) desk.reserve(1, LimiterState.UNBOUNDED).block(PATIENCE);
     }
 
     @AfterEach
