@@ -6,7 +6,6 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.algorithm.Tick;
-import io.github.reactorratelimit.queue.DrainLoop;
 import java.security.SecureRandom;
 import java.util.Base64;
 import java.util.List;
@@ -28,7 +27,7 @@ import reactor.core.publisher.Mono;
  * <p>The tick of a debit is the number of its lease. If the reply to a take does not come in time, the lease
  * may exist: it is not renewed, and so it expires.
  */
-final class ConcurrencyLeases extends DrainLoop {
+final class ConcurrencyLeases {
 
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final int HOLDER_BYTES = 9;
@@ -47,11 +46,8 @@ final class ConcurrencyLeases extends DrainLoop {
     private final String holder = newHolder();
     private final AtomicLong numbers = new AtomicLong();
     private final Map<Long, Held> held = new ConcurrentHashMap<>();
+    private final AtomicBoolean scheduled = new AtomicBoolean();
     private final AtomicBoolean renewing = new AtomicBoolean();
-    private volatile boolean due;
-
-    /** Written by the drain loop only. */
-    private volatile boolean scheduled;
 
     /**
      * @param freed called with a key whose permits came back while other processes have waiters for it
@@ -150,47 +146,29 @@ final class ConcurrencyLeases extends DrainLoop {
 
     private void keep(Held lease) {
         held.put(lease.number(), lease);
-        if (!scheduled) {
-            signal();
-        }
+        renewLater();
     }
 
     /** Whether a renewal is scheduled. */
     boolean isRenewing() {
-        return scheduled;
-    }
-
-    @Override
-    protected void drain() {
-        if (due) {
-            due = false;
-            scheduled = false;
-            renewAll();
-        }
-        if (!scheduled && !held.isEmpty()) {
-            scheduled = schedule();
-        }
+        return scheduled.get();
     }
 
     /** Nothing can be renewed if the scheduler was disposed, and with it the limiter. */
-    private boolean schedule() {
-        try {
-            settings.scheduler()
-                    .schedule(
-                            () -> {
-                                due = true;
-                                signal();
-                            },
-                            everyNanos,
-                            TimeUnit.NANOSECONDS);
-            return true;
-        } catch (RejectedExecutionException gone) {
-            return false;
+    private void renewLater() {
+        if (!held.isEmpty() && scheduled.compareAndSet(false, true)) {
+            try {
+                settings.scheduler().schedule(this::renewAll, everyNanos, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException gone) {
+                scheduled.set(false);
+            }
         }
     }
 
     /** A round that takes longer than the time between two is not overtaken by the next. */
     private void renewAll() {
+        scheduled.set(false);
+        renewLater();
         if (renewing.compareAndSet(false, true)) {
             Flux.fromIterable(List.copyOf(held.values()))
                     .flatMap(this::renew, RENEWALS_AT_A_TIME)

@@ -7,6 +7,7 @@ import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.core.publisher.Signal;
 import reactor.core.scheduler.Scheduler;
 
 /**
@@ -41,7 +42,6 @@ final class MonoUncancelled<T> extends Mono<T> {
         private final MonoUncancelled<T> mono;
         private final CoreSubscriber<? super T> actual;
         private final AtomicInteger phase = new AtomicInteger(SUBSCRIBED);
-        private boolean hasValue;
 
         Delivery(MonoUncancelled<T> mono, CoreSubscriber<? super T> actual) {
             this.mono = mono;
@@ -51,46 +51,27 @@ final class MonoUncancelled<T> extends Mono<T> {
         @Override
         public void request(long n) {
             if (Operators.validate(n) && phase.compareAndSet(SUBSCRIBED, REQUESTED)) {
-                mono.source.subscribe(
-                        value -> {
-                            hasValue = true;
-                            dispatch(() -> succeed(value));
-                        },
-                        error -> dispatch(() -> fail(error)),
-                        () -> {
-                            if (!hasValue) {
-                                dispatch(this::complete);
-                            }
-                        });
+                mono.source.materialize().subscribe(this::dispatch);
             }
         }
 
-        private void dispatch(Runnable delivery) {
+        private void dispatch(Signal<T> outcome) {
             try {
-                mono.callbacks.schedule(delivery);
+                mono.callbacks.schedule(() -> deliver(outcome));
             } catch (RejectedExecutionException gone) {
-                delivery.run();
+                deliver(outcome);
             }
         }
 
-        private void succeed(T value) {
+        private void deliver(Signal<T> outcome) {
+            T value = outcome.get();
             if (phase.compareAndSet(REQUESTED, DONE)) {
-                actual.onNext(value);
-                actual.onComplete();
-            } else {
+                outcome.accept(actual);
+                if (value != null) {
+                    actual.onComplete();
+                }
+            } else if (value != null) {
                 mono.unused.accept(value);
-            }
-        }
-
-        private void fail(Throwable error) {
-            if (phase.compareAndSet(REQUESTED, DONE)) {
-                actual.onError(error);
-            }
-        }
-
-        private void complete() {
-            if (phase.compareAndSet(REQUESTED, DONE)) {
-                actual.onComplete();
             }
         }
 

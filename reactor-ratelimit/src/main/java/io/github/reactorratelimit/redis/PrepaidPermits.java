@@ -6,31 +6,28 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.algorithm.Algorithms;
-import io.github.reactorratelimit.queue.DrainLoop;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 
 /**
  * Permits that are debited in Redis first, a batch at a time, and spent here within the lease time of their
  * debit, counted from before the call was sent. What is not spent by then is refunded. So nothing is spent
  * that was not debited, and what is spent in a time W was debited in W and the lease time before it.
  *
- * <p>An instance holds at most a quarter of the capacity of a key, for a bounded number of keys. Its drain
- * loop refunds what expired, a few batches at a time, so that many of them do not delay requests.
+ * <p>An instance holds at most a quarter of the capacity of a key, for a bounded number of keys. What expired
+ * is refunded a few batches at a time, so that many of them do not delay requests.
  */
-final class PrepaidPermits extends DrainLoop {
+final class PrepaidPermits {
 
     static final int MAX_KEYS = 10_000;
 
@@ -45,7 +42,7 @@ final class PrepaidPermits extends DrainLoop {
     /** The same if a batch did not come. */
     private static final int FAILED_REFILLS_PER_LEASE = 4;
 
-    private record Unspent(PrepaidKey key, PrepaidKey.Batch batch, long permits) {}
+    private record Unspent(Debit debit, boolean isExpired) {}
 
     private final LimiterSettings settings;
     private final VersionedCommands commands;
@@ -54,13 +51,6 @@ final class PrepaidPermits extends DrainLoop {
     private final long leaseNanos;
     private final Map<String, PrepaidKey> keys = new ConcurrentHashMap<>();
     private final AtomicBoolean sweeping = new AtomicBoolean();
-    private final Queue<Unspent> unspent = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger refunds = new AtomicInteger();
-
-    /** Refills and refunds that are not over. */
-    private final AtomicInteger open = new AtomicInteger();
-
-    private final Sinks.Empty<Void> settled = Sinks.empty();
     private volatile boolean closed;
 
     /**
@@ -129,8 +119,7 @@ final class PrepaidPermits extends DrainLoop {
                 }
                 return batch;
             }
-            refundLater(prepaid, batch, permits);
-            refundLater(prepaid, List.of(batch));
+            refund(List.of(unspent(prepaid, batch, permits + batch.close()))).subscribe();
             batch = prepaid.take(permits);
         }
         return null;
@@ -176,7 +165,6 @@ final class PrepaidPermits extends DrainLoop {
             prepaid.endRefill(now);
             return;
         }
-        open.incrementAndGet();
         commands.send(prepaid.key(), prepaid.override(), Command.acquireUpTo(wanted))
                 .subscribe(
                         reply -> refilled(prepaid, wanted, now, reply),
@@ -189,11 +177,10 @@ final class PrepaidPermits extends DrainLoop {
             prepaid.add(new PrepaidKey.Batch(reply.count(), reply.key().nowMicros(), sentNanos));
         }
         if (closed || reply.policy() != prepaid.policy()) {
-            refundLater(prepaid, prepaid.removeAll());
+            refundNow(prepaid);
         }
         boolean isScarce = reply.count() < wanted;
         prepaid.endRefill(isScarce ? sentNanos + leaseNanos / SCARCE_REFILLS_PER_LEASE : sentNanos);
-        ended();
     }
 
     private void refillFailed(PrepaidKey prepaid, long wanted, Throwable failed) {
@@ -201,51 +188,39 @@ final class PrepaidPermits extends DrainLoop {
             settings.recorder().counted(Event.PREPAID_UNANSWERED, wanted);
         }
         prepaid.endRefill(commands.now() + leaseNanos / FAILED_REFILLS_PER_LEASE);
-        ended();
     }
 
-    /** Closes batches that were removed, and refunds what was left. */
-    private void refundLater(PrepaidKey prepaid, List<PrepaidKey.Batch> removed) {
+    private Unspent unspent(PrepaidKey prepaid, PrepaidKey.Batch batch, long permits) {
+        return new Unspent(prepaid.debit(owner, permits, batch), batch.isExpired(commands.now(), leaseNanos));
+    }
+
+    /** Closes batches that were removed: what was left in them. */
+    private List<Unspent> close(PrepaidKey prepaid, List<PrepaidKey.Batch> removed) {
+        List<Unspent> unspent = new ArrayList<>();
         for (PrepaidKey.Batch batch : removed) {
             long rest = batch.close();
             if (rest > 0) {
-                refundLater(prepaid, batch, rest);
+                unspent.add(unspent(prepaid, batch, rest));
             }
         }
+        return unspent;
     }
 
-    private void refundLater(PrepaidKey prepaid, PrepaidKey.Batch batch, long permits) {
-        open.incrementAndGet();
-        unspent.offer(new Unspent(prepaid, batch, permits));
-        signal();
-    }
-
-    @Override
-    protected void drain() {
-        while (refunds.get() < REFUNDS_AT_A_TIME) {
-            Unspent next = unspent.poll();
-            if (next == null) {
-                return;
-            }
-            refunds.incrementAndGet();
-            refund(next).subscribe(done -> {}, counted -> refunded(), this::refunded);
-        }
-    }
-
-    private void refunded() {
-        refunds.decrementAndGet();
-        ended();
-        signal();
+    private Mono<Void> refund(List<Unspent> unspent) {
+        return Flux.fromIterable(unspent)
+                .flatMap(this::refund, REFUNDS_AT_A_TIME)
+                .then();
     }
 
     private Mono<Void> refund(Unspent rest) {
-        boolean isExpired = rest.batch().isExpired(commands.now(), leaseNanos);
-        return refund.apply(rest.key().debit(owner, rest.permits(), rest.batch()))
+        long permits = rest.debit().permits();
+        return refund.apply(rest.debit())
                 .doOnNext(lost -> {
                     count(Event.PREPAID_LOST, lost);
-                    count(Event.PREPAID_EXPIRED, isExpired ? rest.permits() - lost : 0);
+                    count(Event.PREPAID_EXPIRED, rest.isExpired() ? permits - lost : 0);
                 })
-                .doOnError(failed -> count(Event.PREPAID_LOST, rest.permits()))
+                .doOnError(failed -> count(Event.PREPAID_LOST, permits))
+                .onErrorComplete()
                 .then();
     }
 
@@ -258,16 +233,13 @@ final class PrepaidPermits extends DrainLoop {
     /** Refunds the prepaid permits of a key: what is sent for the key after this finds them in Redis. */
     void refundNow(String key) {
         PrepaidKey prepaid = keys.get(key);
-        if (prepaid == null) {
-            return;
+        if (prepaid != null) {
+            refundNow(prepaid);
         }
-        for (PrepaidKey.Batch batch : prepaid.removeAll()) {
-            long rest = batch.close();
-            if (rest > 0) {
-                open.incrementAndGet();
-                refund(new Unspent(prepaid, batch, rest)).subscribe(done -> {}, counted -> ended(), this::ended);
-            }
-        }
+    }
+
+    private void refundNow(PrepaidKey prepaid) {
+        refund(close(prepaid, prepaid.removeAll())).subscribe();
     }
 
     /** Drops the prepaid permits of a key: the state that they were debited from is gone. */
@@ -285,20 +257,16 @@ final class PrepaidPermits extends DrainLoop {
         }
     }
 
-    private void ended() {
-        if (open.decrementAndGet() == 0 && closed) {
-            settled.tryEmitEmpty();
-        }
-    }
-
-    /** Refunds everything, also what is still in flight, then completes. */
+    /**
+     * Refunds everything. A batch that is still in flight is refunded when it comes: before the limiter's
+     * commands are {@linkplain LimiterCommands#idle idle}.
+     */
     Mono<Void> close() {
         return Mono.defer(() -> {
-            open.incrementAndGet();
             closed = true;
-            keys.values().forEach(prepaid -> refundLater(prepaid, prepaid.removeAll()));
-            ended();
-            return settled.asMono().doOnTerminate(keys::clear);
+            List<Unspent> unspent = new ArrayList<>();
+            keys.values().forEach(prepaid -> unspent.addAll(close(prepaid, prepaid.removeAll())));
+            return refund(unspent).doOnTerminate(keys::clear);
         });
     }
 
@@ -317,14 +285,16 @@ final class PrepaidPermits extends DrainLoop {
 
     private void sweep() {
         long now = commands.now();
+        List<Unspent> unspent = new ArrayList<>();
         keys.values().removeIf(prepaid -> {
-            refundLater(prepaid, prepaid.removeExpired(now));
+            unspent.addAll(close(prepaid, prepaid.removeExpired(now)));
             boolean isRetired = prepaid.retire(now);
             if (isRetired) {
-                refundLater(prepaid, prepaid.removeAll());
+                unspent.addAll(close(prepaid, prepaid.removeAll()));
             }
             return isRetired;
         });
+        refund(unspent).subscribe();
         sweeping.set(false);
         sweepLater();
     }
