@@ -359,16 +359,14 @@ local function read_value(stored)
     return states
   end
   local body = body_of(stored)
-  local head, rest = match(body, '^|([^|]*)|(.*)$')
-  if head then
-    local ends, version, shift, carried = unpack(integers(head, 4, 0))
-    if math.min(ends, version) < 0 then
-      corrupt('something else than a header')
-    end
-    key.head = '|' .. head .. '|'
+  local ends, version, shift, carried, rest = match(body, '^|(%d+) (%d+) (%-?%d+) (%-?%d+)|(.*)$')
+  if rest then
+    local found = 'something else than a header'
+    ends, carried = integer(ends) or corrupt(found), integer(carried) or corrupt(found)
+    key.version, key.shift = integer(version) or corrupt(found), integer(shift) or corrupt(found)
     key.pause = ends ~= 0 and ends or NOT_PAUSED
-    key.version, key.shift = version, shift
     key.carried = carried ~= 0 and carried or NOT_PAUSED
+    key.head = string.sub(body, 1, -1 - #rest)
   elseif body == '' then
     corrupt('something else than a state')
   end

@@ -184,7 +184,7 @@ function level.decode(policy, stored)
   end
   -- Less of a policy with a finer tick, before it was changed.
   local state = { at = at, parts = math.min(parts, policy.most) }
-  if match(slots, '^ over ') then
+  if match(slots, '^ over %d+ %d+ %d+$') then
     state.parts = slots == terms_of(policy) and parts or state.parts
   elseif slots ~= '' then
     state.reserved = reservation.decode(slots)
