@@ -1,12 +1,12 @@
 package io.github.reactorratelimit.fairness;
 
-import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Subscription;
-import reactor.core.CoreSubscriber;
-import reactor.core.publisher.Operators;
+import reactor.core.publisher.BaseSubscriber;
 
-/** One request of the queue to its limiter. It belongs to no call. */
-final class LimiterRequest implements CoreSubscriber<Object> {
+/**
+ * One request of the queue to its limiter. It belongs to no call. Cancelling leaves the limiter's queue; the limiter refunds what it
+ * granted and has not delivered.
+ */
+final class LimiterRequest extends BaseSubscriber<Object> {
 
     /** Receives the answer, once, on any thread: what was granted, a denied decision, or an error. */
     interface Listener {
@@ -15,7 +15,6 @@ final class LimiterRequest implements CoreSubscriber<Object> {
 
     private final Listener listener;
     final RequestedPermits permits;
-    private volatile @Nullable Subscription subscription;
 
     /** Of the thread that signals. */
     private boolean isAnswered;
@@ -25,27 +24,19 @@ final class LimiterRequest implements CoreSubscriber<Object> {
         this.permits = permits;
     }
 
+    /** A grant that comes although the request was cancelled still belongs to the queue. */
     @Override
-    public void onSubscribe(Subscription upstream) {
-        if (Operators.validate(subscription, upstream)) {
-            subscription = upstream;
-            upstream.request(Long.MAX_VALUE);
-        }
-    }
-
-    /** A grant that comes although the request was withdrawn still belongs to the queue. */
-    @Override
-    public void onNext(Object answer) {
+    protected void hookOnNext(Object answer) {
         answer(answer);
     }
 
     @Override
-    public void onError(Throwable failure) {
+    protected void hookOnError(Throwable failure) {
         answer(failure);
     }
 
     @Override
-    public void onComplete() {
+    protected void hookOnComplete() {
         answer(new IllegalStateException("the limiter gave no answer"));
     }
 
@@ -53,14 +44,6 @@ final class LimiterRequest implements CoreSubscriber<Object> {
         if (!isAnswered) {
             isAnswered = true;
             listener.answered(this, answer);
-        }
-    }
-
-    /** Leaves the limiter's queue; the limiter refunds what it granted and has not delivered. */
-    void withdraw() {
-        Subscription upstream = subscription;
-        if (upstream != null) {
-            upstream.cancel();
         }
     }
 }

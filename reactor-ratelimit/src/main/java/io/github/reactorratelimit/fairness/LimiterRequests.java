@@ -93,7 +93,7 @@ final class LimiterRequests {
     /** The last first: those before it are granted earlier. */
     void withdrawDownTo(int count) {
         while (inFlight.size() > count) {
-            inFlight.removeLast().withdraw();
+            inFlight.removeLast().cancel();
         }
     }
 
