@@ -101,16 +101,15 @@ final class RedisConnections {
     }
 
     private CommandQueues sharedQueues(StatefulConnection<String, String> connection) {
-        synchronized (QUEUES) {
-            WeakReference<CommandQueues> shared = QUEUES.get(connection);
-            CommandQueues inUse = shared == null ? null : shared.get();
+        CommandQueues[] shared = {newQueues(connection instanceof StatefulRedisClusterConnection)};
+        QUEUES.compute(connection, (same, before) -> {
+            CommandQueues inUse = before == null ? null : before.get();
             if (inUse != null) {
-                return inUse;
+                shared[0] = inUse;
             }
-            CommandQueues created = newQueues(connection instanceof StatefulRedisClusterConnection);
-            QUEUES.put(connection, new WeakReference<>(created));
-            return created;
-        }
+            return new WeakReference<>(shared[0]);
+        });
+        return shared[0];
     }
 
     private CommandQueues newQueues(boolean isCluster) {
