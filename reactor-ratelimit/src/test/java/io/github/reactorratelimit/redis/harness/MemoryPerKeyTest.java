@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * What a key costs in Redis, by {@code MEMORY USAGE}. The same beside other libraries: {@code RedisMemory} in the module
+ * What a key costs in Redis, by {@code MEMORY USAGE}. The same beside other libraries: {@code RedisCosts} in the module
  * benchmarks.
  */
 @ExtendWith(RedisExtension.class)

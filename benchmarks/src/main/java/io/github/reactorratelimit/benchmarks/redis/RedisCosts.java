@@ -7,6 +7,7 @@ import io.github.bucket4j.redis.lettuce.Bucket4jLettuce;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowCounter;
@@ -23,6 +24,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.redisson.Redisson;
 import org.redisson.api.RRateLimiter;
 import org.redisson.api.RateType;
@@ -31,18 +33,22 @@ import org.redisson.config.Config;
 import reactor.core.publisher.Flux;
 
 /**
- * Memory per key in Redis by {@code MEMORY USAGE}, for a limit of 100 per minute, beside Bucket4j, Redisson
- * and Spring Cloud Gateway; then by {@code used_memory} for a million keys. Run it with {@code mvn -q -pl
+ * What a limit costs Redis: memory per key by {@code MEMORY USAGE}, for a limit of 100 per minute, beside
+ * Bucket4j, Redisson and Spring Cloud Gateway; commands and server time of an allowed decision; memory by
+ * {@code used_memory} of a million keys. Run it with {@code mvn -q -pl
  * benchmarks -am spring-boot:run
- * -Dspring-boot.run.main-class=io.github.reactorratelimit.benchmarks.redis.RedisMemory}.
+ * -Dspring-boot.run.main-class=io.github.reactorratelimit.benchmarks.redis.RedisCosts}.
  */
-public final class RedisMemory {
+public final class RedisCosts {
 
     private static final int LIMIT = 100;
     private static final Duration PERIOD = Duration.ofMinutes(1);
     private static final Duration DEADLINE = Duration.ofSeconds(10);
     private static final int MANY = 1_000_000;
     private static final int IN_FLIGHT = 512;
+
+    private static final int KEYS = 10_000;
+    private static final int DECISIONS = 5 * KEYS;
 
     /** No key expires before the last one is written. */
     private static final Duration LONG = Duration.ofHours(1);
@@ -51,7 +57,7 @@ public final class RedisMemory {
 
     private final RedisCommands<String, String> redis;
 
-    private RedisMemory(RedisCommands<String, String> redis) {
+    private RedisCosts(RedisCommands<String, String> redis) {
         this.redis = redis;
     }
 
@@ -60,7 +66,7 @@ public final class RedisMemory {
         try (RedisServer server = RedisServer.start()) {
             RedisClient client = RedisClient.create(server.address());
             try (StatefulRedisConnection<String, String> connection = client.connect()) {
-                new RedisMemory(connection.sync()).run(connection, client, RedisURI.create(server.address()));
+                new RedisCosts(connection.sync()).run(connection, client, RedisURI.create(server.address()));
             } finally {
                 client.shutdown(Duration.ZERO, DEADLINE);
             }
@@ -87,6 +93,19 @@ public final class RedisMemory {
         bucket4j(client);
         redisson(uri);
         gateway();
+        System.out.printf(
+                "%nan allowed decision, %d keys%n%-44s %22s %22s %9s%n",
+                KEYS, "", "us, 1 call at a time", "us, 64 at a time", "commands");
+        for (RateLimitPolicy policy : List.of(
+                TokenBucket.of(LIMIT, LONG),
+                TokenBucket.of(LIMIT, LONG).stepwise(),
+                LeakyBucket.of(1_000, Duration.ofSeconds(1)),
+                FixedWindow.of(LIMIT, LONG),
+                SlidingWindowCounter.of(LIMIT, LONG),
+                SlidingWindowLog.of(LIMIT, LONG),
+                Policies.all(TokenBucket.of(LIMIT, LONG), FixedWindow.of(LIMIT, LONG)))) {
+            time(connection, policy);
+        }
         System.out.printf("%nbytes of used_memory per key, of %d keys after 1 permit each%n", MANY);
         for (RateLimitPolicy policy : List.of(
                 TokenBucket.of(LIMIT, LONG),
@@ -108,6 +127,46 @@ public final class RedisMemory {
                 "%-44s %6d%n",
                 "reactor-ratelimit " + policy.getClass().getSimpleName(), (usedMemory() - before) / redis.dbsize());
         redis.flushall();
+    }
+
+    /** The server's time of script calls, by {@code INFO commandstats}, after a round that is not counted. */
+    private void time(StatefulRedisConnection<String, String> connection, RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(connection, policy);
+        decide(limiter, KEYS, 64);
+        double alone = decide(limiter, DECISIONS, 1);
+        long commands = callsInScripts();
+        double together = decide(limiter, DECISIONS, 64);
+        System.out.printf(
+                "%-44s %22.1f %22.1f %9.1f%n",
+                "reactor-ratelimit "
+                        + (policy.parts().size() > 1
+                                ? policy.parts().size() + " in one"
+                                : policy.getClass().getSimpleName()),
+                alone,
+                together,
+                (callsInScripts() - commands) / (double) DECISIONS);
+        redis.flushall();
+    }
+
+    /** Microseconds of the server for each decision. */
+    private double decide(RateLimiter limiter, int decisions, int inFlight) {
+        long before = stats("evalsha", "usec");
+        Flux.range(0, decisions)
+                .flatMap(i -> limiter.tryAcquire("customer-" + (KEYS + i % KEYS)), inFlight)
+                .blockLast();
+        return (stats("evalsha", "usec") - before) / (double) decisions;
+    }
+
+    private long callsInScripts() {
+        return stats("[a-z]+", "calls") - stats("(?:evalsha|info|flushall|dbsize)", "calls");
+    }
+
+    private long stats(String command, String field) {
+        return Pattern.compile("cmdstat_" + command + ":.*?" + field + "=(\\d+)")
+                .matcher(redis.info("commandstats"))
+                .results()
+                .mapToLong(found -> Long.parseLong(found.group(1)))
+                .sum();
     }
 
     private long usedMemory() {
