@@ -8,7 +8,7 @@ import java.util.Optional;
 /** Argument checks whose messages name the argument, its value and what would be accepted. */
 final class Checks {
 
-    /** Permits above this cannot be told apart in exact arithmetic at every tick. */
+    /** Permits above this cannot be distinguished in exact arithmetic at every tick. */
     static final long MAX_PERMITS = 1L << 52;
 
     /** A state that matters for longer than this cannot be given a TTL; a leap year still fits. */

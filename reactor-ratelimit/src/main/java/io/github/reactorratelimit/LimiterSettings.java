@@ -4,13 +4,13 @@ import java.util.Objects;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * What a store is told about a limiter when it opens its state.
+ * What a store knows of a limiter when it opens its state.
  *
  * @param name the limiter's name, for errors and meters
  * @param policy the policy of keys that have none of their own
  * @param scheduler clock and timer
- * @param callbacks where those who waited are told, so that their code delays no grant
- * @param recorder told of waits and refunds by the store; of decisions by the limiter
+ * @param callbacks where waiters are signalled, so that their code delays no grant
+ * @param recorder hears of waits and refunds from the store; of decisions by the limiter
  * @param maxWaiters requests that may wait for one key at a time
  * @param policiesPerKey whether keys may have policies of their own; if not, whichever policy is named is the
  *     limiter's

@@ -66,7 +66,7 @@ public sealed interface RateLimitPolicy
 
     /**
      * Permits that may wait for one key at the same time: those of a {@link LeakyBucket}, also as a part of
-     * {@link Policies#all}. {@link Long#MAX_VALUE} where the policy has no queue of its own.
+     * {@link Policies#all}. {@link Long#MAX_VALUE} where the policy has no queue.
      */
     default long queueCapacity() {
         return Long.MAX_VALUE;

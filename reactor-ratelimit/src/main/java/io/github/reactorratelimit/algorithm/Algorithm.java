@@ -41,7 +41,7 @@ public interface Algorithm<S> {
 
     /**
      * The same steps over smaller states: a {@link LongAlgorithm} if the state fits into one long. Its states
-     * are told by the difference of times, so it is only for a clock that does not go back by years.
+     * are distinguished by the difference of times, so it is only for a clock that does not go back by years.
      */
     default Algorithm<?> compact() {
         return this;

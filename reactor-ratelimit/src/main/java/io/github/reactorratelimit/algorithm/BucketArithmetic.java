@@ -17,7 +17,7 @@ final class BucketArithmetic extends RateArithmetic {
      * @param name the policy's name for the capacity, for errors
      * @param mostPartsPerTick above this an interval is rounded up
      * @throws IllegalArgumentException if the capacity is too large to be counted, or so small that the
-     *     bucket would overflow between two ticks while somebody waits for the next permit
+     *     bucket would overflow between two ticks while a waiter needs the next permit
      */
     static BucketArithmetic of(
             long permits, Duration period, String name, long capacity, Tick tick, long mostPartsPerTick) {

@@ -5,14 +5,14 @@ import io.github.reactorratelimit.RateLimitPolicy;
 /**
  * The steps of {@link DeficitAlgorithm} over one long: the time at which nothing is owed any more (the TAT),
  * in parts since the clock's origin. Times are compared by difference, so they may wrap: a state that was
- * left alone for 2^63 parts, 4.5 years at the finest fraction, seems to lie ahead. It is told by how far:
+ * left alone for 2^63 parts, 4.5 years at the finest fraction, seems to lie ahead. It is recognised by how far:
  * more than can be owed. So such a state {@linkplain #isExpired expires}, and the next debit replaces it.
  * What is left is a key that is left alone for nearly a multiple of 2^64 parts, 9 years at the finest
  * fraction: it may be denied for the time that {@link #mostAhead} parts take, 26 days or eight times as long
  * as it takes to fill. At a whole number of ticks per permit times do not wrap in the 292 years of a clock.
  *
  * @param start the deficit of a new key
- * @param unused the state of a new key: it is told apart and holds at any time
+ * @param unused the state of a new key: it is recognised and holds at any time
  * @param mostAhead states further ahead than this lie so far back that their times have wrapped
  */
 record PackedDeficitAlgorithm(
@@ -38,7 +38,7 @@ record PackedDeficitAlgorithm(
         return new PackedDeficitAlgorithm(policy, arithmetic, start, unused, mostAhead);
     }
 
-    /** Whether what is owed can be told from times that have wrapped. */
+    /** Whether what is owed can be distinguished from times that have wrapped. */
     static boolean fits(RateArithmetic arithmetic) {
         return arithmetic.partsPerTick == 1
                 || (arithmetic.partsPerTick <= RateArithmetic.MAX_PACKED_PARTS_PER_TICK

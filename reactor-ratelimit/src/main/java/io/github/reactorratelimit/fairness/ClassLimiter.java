@@ -49,7 +49,7 @@ final class ClassLimiter implements RateLimiter, DirectLimiter {
         return acquire(tenant, permits, Duration.ofNanos(maxWaitNanos));
     }
 
-    /** Nobody waits, and the call would not fail if somebody did: a wrong class or weight is not found out under load only. */
+    /** There are no waiters, and the call would not fail if there were: a wrong class or weight is not found out under load only. */
     private boolean mayPass(String tenant) {
         return hasFastPath && calls.isEmpty() && !calls.isClosed() && calls.hasWeight(tenant);
     }

@@ -34,7 +34,7 @@ import reactor.util.context.ContextView;
  *   <li>Inside a tenant and class: in order of arrival.
  * </ul>
  *
- * <p>A call leaves at once when it is cancelled, and those behind move up. How long a call will wait cannot be told when it comes, since others may come
+ * <p>A call leaves at once when it is cancelled, and those behind move up. How long a call will wait is not known when it comes, since others may come
  * and go first: it is denied when its {@code maxWait} or the {@linkplain RateLimitContext#deadline deadline} in its Context is over, at no cost, or at once
  * if its tenant or its class has too many waiting. What can never be allowed fails at once. Who waits in vain because the store of the
  * limiter is away is denied with the {@linkplain Decision#degraded() mark} of that.
@@ -80,7 +80,7 @@ public final class FairShare implements Disposable {
      * One class, as a limiter whose keys are the tenants: for {@code limitRate} and whatever else takes a limiter.
      *
      * <p>All tenants have one limit, and so {@code peek}, {@code pause}, {@code reset} and {@code changePolicy} mean that of all. {@code tryAcquire} never
-     * waits and never overtakes: it is denied while anybody waits, of any class. A key cannot have a policy of its own. {@code close}
+     * waits and never overtakes: it is denied while there are waiters, of any class. A key cannot have an override. {@code close}
      * closes the whole of this, not the limiter behind it.
      *
      * @throws IllegalArgumentException if there is no such class
@@ -119,7 +119,7 @@ public final class FairShare implements Disposable {
     }
 
     /**
-     * Ends every wait with {@code RateLimiterClosedException}, and completes when everybody was told. Does not close the limiter
+     * Ends every wait with {@code RateLimiterClosedException}, and completes when all waiters were signalled. Does not close the limiter
      * behind it.
      */
     public Mono<Void> close() {

@@ -115,7 +115,7 @@ public final class FairShareBuilder {
     }
 
     /**
-     * How far ahead permits are asked for while all who wait ask for the same number: as many requests are under way at the limiter as were granted
+     * How far ahead permits are asked for while all who wait ask for the same number: as many requests are in flight at the limiter as were granted
      * lately in this time, and one more. 20 ms unless given. It should be longer than a round trip to the store, or the rate is not kept; in Redis what is asked for ahead is
      * booked ahead, and instances that have little to ask for wait behind it.
      *
@@ -130,8 +130,8 @@ public final class FairShareBuilder {
     }
 
     /**
-     * Clock, timer, and where those who waited are told: the one of the limiter, if that was given one. Unless given, the clock is {@link
-     * Schedulers#parallel()}, and subscribers are told on {@link Schedulers#boundedElastic()}.
+     * Clock, timer, and where waiters are signalled: the one of the limiter, if that was given one. Unless given, the clock is {@link
+     * Schedulers#parallel()}, and subscribers are signalled on {@link Schedulers#boundedElastic()}.
      */
     public FairShareBuilder scheduler(Scheduler scheduler) {
         this.scheduler = Objects.requireNonNull(scheduler, "scheduler");

@@ -8,7 +8,7 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * Carries the keys of the policy before over to the new table, a few at a time, on the limiter's scheduler. Requests for
- * a key carry it over themselves, so nobody waits for this. It ends when all keys have been carried over, or when
+ * a key carry it over themselves, so no request waits for this. It ends when all keys have been carried over, or when
  * another change comes.
  */
 final class Migration implements Runnable {

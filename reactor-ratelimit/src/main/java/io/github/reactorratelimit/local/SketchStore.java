@@ -8,17 +8,17 @@ import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.TokenBucket;
 
 /**
- * State in this process in a fixed number of bytes, whatever the number of keys: for keys that anybody can make
+ * State in this process in a fixed number of bytes, whatever the number of keys: for keys that any client can make
  * up, such as IP addresses. Keys share cells. So a key may be denied for what others spent, and is never
- * allowed what its policy alone would deny: stricter, never laxer. A key whose cells nobody shares is
+ * allowed what its policy alone would deny: stricter, never laxer. A key whose cells no other key shares is
  * limited exactly as in a {@code LocalStore}.
  *
  * <p>For {@link Gcra} and {@link TokenBucket} with continuous refill; other policies are refused when the limiter
  * is built. A rate whose interval is no multiple of a 64th of a nanosecond is rounded to the strict side.
  *
- * <p>What a sketch cannot do, because others may count on the same cells: a refund gives back only if nobody
+ * <p>What a sketch cannot do, because others may count on the same cells: a refund returns permits only if no other key
  * used the cell since, else it is lost and counted by {@code REFUND_LOST}; {@code reset} ends a pause but forgets
- * nothing, what was spent comes back with time. Each policy of a {@code policyPerKey} has cells of its own: at
+ * nothing, what was spent comes back with time. Each policy of a {@code policyPerKey} has separate cells: at
  * most {@value #MAX_POLICIES} policies.
  */
 public final class SketchStore implements RateLimitStore {

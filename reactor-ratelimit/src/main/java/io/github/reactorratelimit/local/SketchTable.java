@@ -27,23 +27,23 @@ import org.jspecify.annotations.Nullable;
  * the TAT that the debit leaves. First it raises the other cells to that TAT, one by one. Then it swaps the cell
  * that decides, by one CAS from the value it read: this is the moment of the debit. If the CAS succeeds, the
  * cell held that value just before, which was no less than the key's own TAT; and now every cell is at least
- * the new TAT, because the others were raised before and do not fall again. If it fails, somebody else changed
+ * the new TAT, because the others were raised before and do not fall again. If it fails, another thread changed
  * the cell: nothing was taken, and it is tried again. The cells that were raised in vain stay so, to the
  * strict side. Two debits of one key cannot both succeed from one value of one cell; and from values of two
  * cells neither: the first to succeed had raised the cell of the other, whose CAS fails. A retry always
- * follows a step of somebody else's, and cells that rose far enough deny.
+ * follows a step of another thread, and cells that rose far enough deny.
  *
  * <p><b>A key alone</b> is decided by its first cell only, which is never above the others, as it is raised last and
  * read first: exactly the CAS loop on one long of a store without sharing.
  *
- * <p><b>Refunds.</b> A cell may only fall if nobody but the debit that comes back counts on what it holds. So every
+ * <p><b>Refunds.</b> A cell may only fall if only the debit that comes back counts on what it holds. So every
  * debit leaves every one of its cells strictly higher: those that stand above its TAT already, by one part of a
  * tick. A refund swaps one cell, the one that decided, from exactly what the debit wrote to what is left without
  * it; that is no less than what the cell held before the debit. Who counts on a cell since a time {@code t} left
  * it at some {@code v}, higher than it found it. Say a refund were the first to take the cell below {@code v}. Its
  * debit was not after {@code t}: it found {@code v} or more, and leaves no less. Nor before: the cell did not
  * fall below what that debit wrote, so {@code v} is higher, and the cell is not back at what it wrote. So no
- * cell falls below what anybody counts on. If the cell holds anything else, the refund is lost.
+ * cell falls below what any key counts on. If the cell holds anything else, the refund is lost.
  */
 final class SketchTable extends KeyTable {
 

@@ -56,7 +56,7 @@ sealed interface Denial<T> {
         }
     }
 
-    /** Left out; whoever wants to know of elements is told before they are discarded. */
+    /** Left out; the callback runs before the element is discarded. */
     record Drop<T>(@Nullable BiConsumer<? super T, ? super Decision> onDropped) implements Denial<T> {
 
         @Override

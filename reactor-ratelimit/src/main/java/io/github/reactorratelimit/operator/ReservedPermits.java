@@ -29,7 +29,7 @@ final class ReservedPermits<T> implements GatePermits<T> {
     private final AtomicLong counted = new AtomicLong();
     private final AtomicBoolean charging = new AtomicBoolean();
 
-    /** Written by whoever is charging. */
+    /** Written by the thread that charges. */
     private volatile long charged;
 
     /** Of the thread that adds; the end that comes from another may miss the last. */

@@ -40,7 +40,7 @@ public abstract class DrainLoop {
         return missed.get() == 0;
     }
 
-    /** Works off the mailbox unless somebody does already; false if the worker went out of use. */
+    /** Works off the mailbox unless another thread does already; false if the worker went out of use. */
     public final boolean signal() {
         int before = missed.getAndIncrement();
         if (before == 0) {
@@ -60,7 +60,7 @@ public abstract class DrainLoop {
             }
             seen = missed.addAndGet(-seen);
         } while (seen != 0);
-        // Not before: a hook may throw, and with a count that stays nobody would work off anything any more.
+        // Not before: a hook may throw, and with a count that stays no thread would drain it any more.
         if (broken != null) {
             if (broken instanceof Error) {
                 LOG.error("A limiter met an Error and goes on", broken);

@@ -24,7 +24,7 @@ final class CallArguments {
         return arguments;
     }
 
-    /** Each by the clock of its own limiter; they are numbered as the runs first name them. */
+    /** Each by the clock of its limiter; they are numbered as the runs first name them. */
     private static void addPolicies(CommandArgs<String, String> arguments, List<KeyRun> runs) {
         int added = 0;
         for (KeyRun run : runs) {

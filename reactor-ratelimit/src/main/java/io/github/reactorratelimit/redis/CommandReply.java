@@ -17,10 +17,10 @@ import java.util.TreeMap;
  * @param allowed allowed, reserved, or done
  * @param remaining permits that remain
  * @param waitMicros until the permits are there or the reserved slot comes; {@link Algorithm#UNKNOWN} if
- *     nobody knows
+ *     not known
  * @param resetMicros until nothing is spent any more
  * @param part which part of the policy binds
- * @param moreMicros until more than {@code remaining} is there; {@link Algorithm#UNKNOWN} if nobody knows
+ * @param moreMicros until more than {@code remaining} is there; {@link Algorithm#UNKNOWN} if not known
  * @param byRefund whether refunds paid for the reserved slot: freeing it has to say so
  * @param count of commands that count permits: permits acquired, lost or not charged, see {@link Command.Op};
  *     of a reservation the base of its slot

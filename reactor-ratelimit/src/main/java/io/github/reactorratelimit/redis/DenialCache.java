@@ -43,7 +43,7 @@ final class DenialCache {
      * @param part the part of the policy that denied
      * @param untilNanos counted from before the call was sent, so never later than Redis would allow it
      * @param retryAtNanos when the denied caller comes back
-     * @param resetAtNanos {@link Decision.Quota#UNKNOWN} if nobody can know
+     * @param resetAtNanos {@link Decision.Quota#UNKNOWN} if it cannot be known
      */
     private record Denial(
             long generation,

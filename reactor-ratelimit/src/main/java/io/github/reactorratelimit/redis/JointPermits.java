@@ -78,7 +78,7 @@ final class JointPermits {
                 .collectList();
     }
 
-    /** Refunds decisions that nobody received. */
+    /** Refunds decisions that were not delivered. */
     static void refundUnused(List<Part> parts, List<Decision> unused) {
         for (int i = 0; i < unused.size(); i++) {
             parts.get(i).permits().refundUnused(unused.get(i));

@@ -100,7 +100,7 @@ final class LimiterCommands {
      *       tells whether the command may have run
      *   <li>{@link RedisErrorReplyException} if Redis replies an error that is no outage: nothing was written
      *   <li>{@link RedisCorruptStateException} if the key holds something else: nothing was written
-     *   <li>{@link RedisReplyException} if the reply is none of our script: nobody knows what it did
+     *   <li>{@link RedisReplyException} if the reply is none of our script: what it did is not known
      *   <li>{@link NewerVersionException} if the key is under a newer policy version: nothing was written
      * </ul>
      *

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class PendingCommand implements Runnable {
 
-    /** Nobody has sent it yet. */
+    /** Not sent yet. */
     private static final int CREATED = 0;
 
     /** In the queue: nothing travels yet. */
@@ -91,7 +91,7 @@ abstract class PendingCommand implements Runnable {
     protected void unused(CommandReply reply) {}
 
     /**
-     * Nobody wants the reply any more. A command that is not in flight never will be. Any thread, any number
+     * The caller cancels. A command that is not in flight never will be. Any thread, any number
      * of calls.
      */
     public void cancel() {

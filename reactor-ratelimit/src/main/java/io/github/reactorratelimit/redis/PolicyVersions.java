@@ -334,7 +334,7 @@ final class PolicyVersions extends DrainLoop {
     }
 
     /**
-     * Without the registry nobody can tell what was spent before. Requests go on only if it is broken for
+     * Without the registry earlier usage is unknown. Requests go on only if it is broken for
      * good.
      */
     private void failed(Throwable error) {

@@ -94,7 +94,7 @@ final class RedisConnections {
     /**
      * Connections that are made when the first limiter is opened.
      *
-     * @param connecting connects anew on each subscription
+     * @param connecting connects once more on each subscription
      */
     static RedisConnections later(Mono<Opened> connecting, boolean isCluster) {
         return new RedisConnections(connecting, isCluster);
@@ -163,7 +163,7 @@ final class RedisConnections {
         return hasPubSub;
     }
 
-    /** A limiter was opened: connects if need be, once. Delays nobody. */
+    /** A limiter was opened: connects if need be, once. Delays no request. */
     void open() {
         if (isLate && begun.compareAndSet(false, true)) {
             trying.update(connecting
@@ -200,7 +200,7 @@ final class RedisConnections {
         }
     }
 
-    /** Replaces connections that are dead. Delays nobody. */
+    /** Replaces connections that are dead. Delays no request. */
     private void check() {
         ConnectionCheck current = check;
         if (current != null) {
@@ -208,7 +208,7 @@ final class RedisConnections {
         }
     }
 
-    /** Tests the server, once for each prefix. Delays nobody. */
+    /** Tests the server, once for each prefix. Delays no request. */
     void testAside(String prefix) {
         if (testedPrefixes.add(prefix)) {
             connected.asMono().subscribe(opened -> new ServerCheck(opened, prefix).runAside());
@@ -229,7 +229,7 @@ final class RedisConnections {
     RedisConnections withSignals(StatefulRedisPubSubConnection<String, String> pubSub) {
         Opened there = known;
         if (isLate || there == null) {
-            throw new IllegalStateException("a store that connects aside has signals already");
+            throw new IllegalStateException("a store that connects in the background has signals already");
         }
         // If the first one is dead, so is this one.
         check = new ConnectionCheck(there.connection(), pubSub);

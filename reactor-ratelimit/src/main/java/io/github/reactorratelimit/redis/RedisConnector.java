@@ -44,7 +44,7 @@ import reactor.core.scheduler.Schedulers;
  */
 final class RedisConnector {
 
-    /** Commands under way; more are refused, which is what the failure mode is for. */
+    /** Commands in flight; more are refused, which is what the failure mode is for. */
     static final int REQUEST_QUEUE_SIZE = 16_384;
 
     /** Of a URI that says nothing else; Lettuce's own is a minute. */
@@ -147,7 +147,7 @@ final class RedisConnector {
         }
     }
 
-    /** Connects anew on each subscription. */
+    /** Each subscription connects once more. */
     static Mono<Opened> connect(RedisURI uri) {
         ConnectionAdvice.requireVersion();
         return Mono.defer(() -> {
@@ -164,7 +164,7 @@ final class RedisConnector {
         });
     }
 
-    /** Connects anew on each subscription. */
+    /** Each subscription connects once more. */
     static Mono<Opened> connectCluster(List<RedisURI> uris) {
         ConnectionAdvice.requireVersion();
         if (uris.isEmpty()) {
@@ -185,18 +185,18 @@ final class RedisConnector {
         });
     }
 
-    /** With connections of the client's own kind. Connects anew on each subscription. */
+    /** With connections of the client's own kind. Each subscription connects once more. */
     static Mono<Opened> connect(RedisClient client) {
-        return aside(client::connect, client::connectPubSub);
+        return inBackground(client::connect, client::connectPubSub);
     }
 
     /** The same to a Cluster. */
     static Mono<Opened> connect(RedisClusterClient client) {
-        return aside(client::connect, client::connectPubSub);
+        return inBackground(client::connect, client::connectPubSub);
     }
 
     /** A client tells where it connects to only by calls that block; there are threads for these. */
-    private static Mono<Opened> aside(
+    private static Mono<Opened> inBackground(
             Supplier<? extends StatefulConnection<String, String>> commands,
             Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
         ConnectionAdvice.requireVersion();
@@ -255,9 +255,11 @@ final class RedisConnector {
                 .build();
     }
 
+    /** The client of a Cluster waits in its shutdown for its connections to close: never on a thread that must not block. */
     private static Mono<Void> shutdown(AbstractRedisClient client, ClientResources resources) {
         Mono<Void> ofClient = Mono.<Void>fromCompletionStage(
                         () -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
+                .subscribeOn(Schedulers.boundedElastic())
                 .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
         Mono<Void> ofResources = Mono.<Void>create(ended -> resources
                         .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The names of keys in Redis. The value of a key is {@code prefix:{limiter:key}}; what holds more of it has
  * {@code :free}, {@code :log} or {@code :leases} behind it. What lies in braces chooses the hash slot; braces
- * in users' keys are escaped, so that nobody can choose a slot for many keys. With a hash tag they are {@code
+ * in users' keys are escaped, so that no user can choose a slot for many keys. With a hash tag they are {@code
  * prefix:{tag}:limiter:key:value}, all in one slot.
  *
  * <p>No two names are equal: a prefix holds no brace, an escaped limiter no colon. So the prefix ends at the

@@ -35,7 +35,7 @@ final class RedisLimiterState implements LimiterState {
         VersionedCommands versioned =
                 new VersionedCommands(commands, versions, settings.scheduler(), options.deadline());
         this.permits = new RedisPermits(settings, options, versioned, queues, signals, this);
-        // Before anything is heard: what is read because of that must be told to the others.
+        // Before anything is heard: what is read because of that must be signalled to the others.
         versions.open(this::policyChanged);
         signals.listen(new SignalListener());
     }

@@ -307,12 +307,12 @@ final class RedisPermits {
                 .defaultIfEmpty(debit.permits());
     }
 
-    /** Refunds a debit that nobody needs, without waiting for it. */
+    /** Refunds an unused debit without waiting for it. */
     void refundAside(Debit debit) {
         refund(debit).subscribe(done -> {}, counted -> {});
     }
 
-    /** Refunds what a decision debited that nobody received. */
+    /** Refunds the debit of a decision that was not delivered. */
     void refundUnused(Decision unused) {
         unused.debit().filter(Debit::claim).ifPresent(this::refundAside);
     }

@@ -22,7 +22,7 @@ import reactor.core.scheduler.Scheduler;
  */
 final class ReplyExecutor implements Executor {
 
-    /** So often somebody looks whether a subscriber holds up the others. */
+    /** How often to check whether a subscriber delays the others. */
     private static final long WATCH_MILLIS = 1;
 
     /** So many replies at most wait for a flush. */

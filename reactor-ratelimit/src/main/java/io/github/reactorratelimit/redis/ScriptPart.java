@@ -109,8 +109,8 @@ record ScriptPart(
         }
 
         /**
-         * Initial tokens refill since the limiter was opened, by the server's clock; since now if no reply
-         * has told it yet.
+         * Initial tokens refill since the limiter was opened, by the server's clock; since now if
+         * that is not known yet.
          */
         private static ScriptPart metered(RateLimitPolicy policy, String algorithm) {
             Rate rate = Algorithms.rate(policy, Tick.MICROSECOND).orElseThrow();

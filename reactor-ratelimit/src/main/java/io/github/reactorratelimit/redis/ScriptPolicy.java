@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ScriptPolicy {
 
-    /** As {@link #versionBefore}: nobody knows. */
+    /** As {@link #versionBefore}: not known. */
     static final long UNKNOWN = -1;
 
     private static final String FREE_SLOTS = ":free";

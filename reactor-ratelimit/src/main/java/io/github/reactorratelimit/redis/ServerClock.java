@@ -79,7 +79,7 @@ final class ServerClock {
                 : offset + scheduler.now(TimeUnit.NANOSECONDS) / 1_000;
     }
 
-    /** Whether a reply has told when the limiter was opened. */
+    /** Whether it is known when, on the server's clock, the limiter was opened. */
     boolean knowsStart() {
         return startMicros != UNKNOWN;
     }

@@ -43,7 +43,7 @@ final class SlotReservation implements ReservingKey {
             new Known(Long.MAX_VALUE, KeyStatus.plain(0), Long.MIN_VALUE, Long.MIN_VALUE, Last.NONE, Loss.NONE);
 
     /**
-     * What the replies so far have told. They may be handled in another order than they came: the one that
+     * What the replies so far said. They may be handled in another order than they came: the one that
      * was requested last knows best.
      *
      * @param offsetNanos the time here less the server's

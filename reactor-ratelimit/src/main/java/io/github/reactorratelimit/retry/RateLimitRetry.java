@@ -37,7 +37,7 @@ import reactor.util.retry.Retry;
  * jitter, so that those who failed together do not come back together. If the failure says when to come back, it waits until then
  * first: a {@link RateLimitExceededException} says it by its decision, others by {@link #withRetryAfter}. If that is further away than
  * {@link #withMaxRetryAfter}, or the whole wait would pass the {@linkplain RateLimitContext#deadline deadline} in the Reactor Context, it is not tried
- * again, and nothing is taken from the budget: better to be told at once.
+ * again, and nothing is taken from the budget: better to fail at once.
  *
  * <p>What is not tried again, or not any more, ends with the last failure itself, not with one about retries: so it still says what
  * went wrong and when to come back. Errors of the virtual machine are never tried again, nor is what a limiter refuses for good: because it was closed, or because more

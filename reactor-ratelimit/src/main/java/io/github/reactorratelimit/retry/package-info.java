@@ -1,4 +1,4 @@
-/** Trying again what was refused: when, how often, and not so often that it becomes a storm of its own. Looks at the root. */
+/** Trying again what was refused: when, how often, and not so often that it becomes another storm. Looks at the root. */
 @NullMarked
 package io.github.reactorratelimit.retry;
 

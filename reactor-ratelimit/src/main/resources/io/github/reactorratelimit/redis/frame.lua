@@ -321,7 +321,7 @@ local function load_parts(policies_of_parts, states, logs)
 end
 
 -- What was spent under the predecessor counts as spent under this policy, as far as the capacity of each part goes. Of a key
--- that is older than the predecessor nobody knows what was spent: all.
+-- that is older than the predecessor the usage is unknown: all is spent.
 local function carry_over(is_older)
   if key.carried_over or key.policy.before == '' then
     return

@@ -8,7 +8,7 @@
 -- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
 --         while slots lie ahead both, and the numbers of `reserved`. Of a state without slots that is overdrawn the time
 --         and the parts as they are, `over`, and the parameters that say what a part is: a time that lies so
---         far ahead could not be told from one of a clock that went back.
+--         far ahead could not be distinguished from one of a clock that went back.
 
 local level = {}
 local reservation = {}
@@ -105,7 +105,7 @@ function level.chargeable(policy, state, now, most_debt)
   return charged
 end
 
--- A debit for which nobody asked. If slots are void when a pause ends early, it stays.
+-- A debit without a request. If slots are void when a pause ends early, it stays.
 function level.charge(policy, state, now, permits)
   local reserved = state.reserved
   if reserved and reserved.before then

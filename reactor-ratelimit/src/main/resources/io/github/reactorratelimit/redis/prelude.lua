@@ -168,7 +168,7 @@ local key
 -- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
 local algorithms = {}
 
--- The steps of an algorithm that counts permits up to `limit` of its policy, `most` with debts, from two of its own:
+-- The steps of an algorithm that counts permits up to `limit` of its policy, `most` with debts, from two steps:
 --   room(policy, state, now)                  what is left of the limit, below 0 if it is overdrawn
 --   allowed_at(policy, state, now, permits)   when they are there, if they are not now
 local function counting()

@@ -1,4 +1,4 @@
--- reservation.lua: slots ahead. Whoever would rather wait than be denied debits now for the time at which the
+-- reservation.lua: slots ahead. A request that may wait debits now for the time at which the
 -- permits are there, its slot. Only for a policy of one part that is metered continuously (level.lua).
 --
 -- While slots lie ahead a key owes more than a key can owe otherwise, so a state says so:
@@ -17,11 +17,11 @@
 --               free        the free slots that were loaded; nil while they are not needed
 --               renewed     whether the free slots of former days have to go
 --               before      the state before the first slot, if that was reserved in a pause }
--- Each call reads it into a table of its own, which its states hand on and change in place: only the latest is ever used.
+-- Each call reads it into one table, which its states hand on and change in place: only the latest is ever used.
 --
 -- A slot that its holder does not need any more:
 --   at the tail   what is owed becomes what it was before the slot. It is at the tail if no more is owed at its
---                 time, refunds left aside, than the slot itself left behind.
+--                 time, refunds not counted, than the slot itself left behind.
 --   in the middle those behind it stay where they are. It is kept in a sorted set by its base (key.shift), and the
 --                 next who reserves takes it first. One that passes by unused is lost.
 --   in the past   of a bucket it is a debit of that time, and given back as one; of a queue it is lost.
@@ -110,7 +110,7 @@ local function add_free(reserved, base, permits)
   local free = reserved.free
   local bases = free.bases
   if base > free.split and base < free.beyond then
-    -- Nobody knows yet what else is free at its time.
+    -- It is not known yet what else is free at its time.
     local names = run('ZRANGEBYSCORE', key.free_key, text(base), text(base))
     for i = 1, #names do
       local _, stored = slot_of(names[i])
@@ -274,7 +274,7 @@ local function collapse(policy, state)
   return state
 end
 
--- A slot ahead leaves more owed now than a key can owe without slots, refunds left aside, but for one of a pause.
+-- A slot ahead leaves more owed now than a key can owe without slots, refunds not counted, but for one of a pause.
 local function unless_none_is_left(policy, state, now)
   local reserved = state.reserved
   local most = policy.queues and policy.parts_per_permit or policy.capacity_parts
@@ -382,7 +382,7 @@ function reservation.decode(stored)
   local last, floor, seen, lowered, freed, more, generation, lent, lent_until, at, parts = unpack(numbers)
   local least = math.min(lowered, freed, more, generation, lent)
   if least < 0 or at and not parts or math.max(last, lent_until) - seen > 2 * MOST_AHEAD then
-    corrupt('slots that nobody can have reserved')
+    corrupt('slots that cannot have been reserved')
   end
   local reserved = { last = last, floor = floor, seen = seen, lowered = lowered, freed = freed, more = more }
   reserved.generation = generation

@@ -1,4 +1,4 @@
--- selftest.lua: tries every command that the scripts use, on keys of its own that it deletes again.
+-- selftest.lua: tries every command that the scripts use, on separate keys that it deletes again.
 -- KEYS[1] a key for strings    KEYS[2] for lists    KEYS[3] for sorted sets, all in one slot
 -- returns { command, error, command, error, ... } of the commands that failed; nothing if all is well
 
