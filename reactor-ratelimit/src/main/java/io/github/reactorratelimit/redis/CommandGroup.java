@@ -122,9 +122,10 @@ final class CommandGroup {
         /** Nothing behind it was decided. */
         @Override
         protected void failed(Throwable error) {
-            replies.clear();
             if (leads()) {
                 sink.error(error);
+            } else {
+                replies.clear();
             }
         }
     }

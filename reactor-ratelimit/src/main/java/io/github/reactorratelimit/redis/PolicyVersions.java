@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
@@ -223,13 +222,13 @@ final class PolicyVersions extends DrainLoop {
      * or has recovered, and a refund would count under another rate.
      */
     @Nullable
-    ScriptPolicy scriptOf(Debit debit) {
+    ScriptPolicy scriptOf(RateLimitPolicy policy) {
         InEffect current = inEffect;
-        if (debit.policy() == current.policy()) {
+        if (policy == current.policy()) {
             return script(null);
         }
-        boolean isOverride = settings.policiesPerKey() && !current.isReplaced(debit.policy());
-        return isOverride ? script(debit.policy()) : null;
+        boolean isOverride = settings.policiesPerKey() && !current.isReplaced(policy);
+        return isOverride ? script(policy) : null;
     }
 
     /** The policy of a key. */

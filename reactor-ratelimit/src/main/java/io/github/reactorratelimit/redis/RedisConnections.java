@@ -78,8 +78,8 @@ final class RedisConnections {
         this.connecting = Mono.empty();
         this.isLate = false;
         this.hasPubSub = opened.pubSub() != null;
-        this.queues = sharedQueues(opened.connection());
         known(opened);
+        this.queues = sharedQueues(opened.connection());
     }
 
     /** A user's connection, without signals. */

@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
@@ -255,12 +256,18 @@ final class RedisConnector {
                 .build();
     }
 
-    /** The client of a Cluster waits in its shutdown for its connections to close: never on a thread that must not block. */
+    /**
+     * The client of a Cluster blocks in its shutdown until its connections are closed: on a thread for that alone, because the
+     * caller's may be the connection's, and those of a shared scheduler have other work.
+     */
     private static Mono<Void> shutdown(AbstractRedisClient client, ClientResources resources) {
-        Mono<Void> ofClient = Mono.<Void>fromCompletionStage(
-                        () -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
-                .subscribeOn(Schedulers.boundedElastic())
-                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
+        Mono<Void> ofClient = Mono.using(
+                        () -> Schedulers.newBoundedElastic(1, 1, "redis-shutdown", 1, true),
+                        thread -> Mono.fromCallable(() -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
+                                .subscribeOn(thread),
+                        Scheduler::dispose)
+                .flatMap(
+                        ending -> Mono.<Void>fromCompletionStage(ending).timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty()));
         Mono<Void> ofResources = Mono.<Void>create(ended -> resources
                         .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)
                         .addListener(end -> ended.success()))

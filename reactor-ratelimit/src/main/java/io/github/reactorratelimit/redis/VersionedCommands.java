@@ -4,9 +4,12 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
@@ -91,19 +94,19 @@ final class VersionedCommands {
 
     /** Refunds a debit; the reply counts the permits that are lost. Empty if all are, because the policy changed. */
     Mono<CommandReply> refund(Debit debit) {
-        Command refund = Command.refund(debit.permits(), debit.atTick());
-        return inEffect(() -> {
-            ScriptPolicy script = versions.scriptOf(debit);
-            return script == null ? Mono.empty() : commands.send(debit.key(), script, refund);
-        });
+        return sendUnlessReplaced(debit.policy(), debit.key(), Command.refund(debit.permits(), debit.atTick()));
     }
 
-    /**
-     * Frees a slot under the policy under which it was reserved. Empty if the key has a newer version: its
-     * slots are void.
-     */
+    /** Frees a slot. Empty if its policy was replaced: then its slots are void. */
     Mono<CommandReply> freeSlot(String key, ScriptPolicy reserved, Command free) {
-        return commands.send(key, reserved, free).onErrorResume(NewerVersionException.class, newer -> Mono.empty());
+        return sendUnlessReplaced(reserved.policy(), key, free);
+    }
+
+    private Mono<CommandReply> sendUnlessReplaced(RateLimitPolicy policy, String key, Command command) {
+        return inEffect(() -> {
+            ScriptPolicy script = versions.scriptOf(policy);
+            return script == null ? Mono.empty() : commands.send(key, script, command);
+        });
     }
 
     /** Counts usage of a key under one policy as usage under another. Null is the policy in effect. */
@@ -152,15 +155,21 @@ final class VersionedCommands {
     private Mono<CommandReply> within(long startNanos, Mono<CommandReply> calls) {
         return Mono.defer(() -> {
             Sinks.One<CommandReply> first = Sinks.one();
-            Duration left = Duration.ofNanos(Math.max(0, deadline.toNanos() - (now() - startNanos)));
-            // If the scheduler is closed, each call still has its own deadline.
-            Disposable overdue = Mono.delay(left, timer)
-                    .subscribe(
-                            late -> first.tryEmitError(RedisUnavailableException.unanswered(
-                                    "Redis did not tell the policy in effect and decide within " + deadline, null)),
-                            closed -> {});
+            Disposable overdue = atDeadline(startNanos, first);
             calls.subscribe(first::tryEmitValue, first::tryEmitError, first::tryEmitEmpty);
             return first.asMono().doFinally(ended -> overdue.dispose());
         });
+    }
+
+    private Disposable atDeadline(long startNanos, Sinks.One<CommandReply> first) {
+        long left = Math.max(0, deadline.toNanos() - (now() - startNanos));
+        Runnable miss = () -> first.tryEmitError(RedisUnavailableException.unanswered(
+                "Redis did not tell the policy in effect and decide within " + deadline, null));
+        try {
+            return timer.schedule(miss, left, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException closed) {
+            // Each call still has its own deadline.
+            return Disposables.disposed();
+        }
     }
 }
