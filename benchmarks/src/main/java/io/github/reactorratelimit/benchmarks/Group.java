@@ -62,11 +62,9 @@ public record Group(
         return benchmark.isAnnotationPresent(Measurement.class);
     }
 
-    /**
-     * Whether another jar of the core can take part: all but what needs the Redis store or the web adapter.
-     */
+    /** Whether another jar of the core can take part: all but what needs the web adapter of the same build. */
     boolean comparesJars() {
-        return !name.startsWith("redis") && !name.startsWith("web");
+        return !name.startsWith("web");
     }
 
     /** The contenders to run, with the baseline's jar only those that can. */

@@ -148,6 +148,18 @@ final class Groups {
             redis("redis-many-512", "Redis, 10 000 keys, 512 in flight, allowed" + PER_SECOND)
                     .with("keys", 10_000)
                     .with("inFlight", 512),
+            Group.of(
+                            "redis-policies",
+                            "Redis, 10 000 keys, 64 in flight, allowed, other policies" + PER_SECOND,
+                            RedisBenchmark.class,
+                            "decide",
+                            RedisContender.OURS,
+                            RedisContender.POLICY_VERSION,
+                            RedisContender.FIXED_WINDOW,
+                            RedisContender.SLIDING_COUNTER,
+                            RedisContender.SLIDING_LOG,
+                            RedisContender.SCRIPT)
+                    .with("keys", 10_000),
             web(
                     "web-local",
                     "WebFlux filter, allowed, limits in the process",
@@ -285,7 +297,7 @@ final class Groups {
     }
 
     private static Group redis(String name, String title) {
-        return Group.of(name, title, RedisBenchmark.class, "decide", RedisContender.values());
+        return Group.of(name, title, RedisBenchmark.class, "decide", RedisContender.ofBuckets());
     }
 
     private static Group web(String name, String title, ServerKind... contenders) {

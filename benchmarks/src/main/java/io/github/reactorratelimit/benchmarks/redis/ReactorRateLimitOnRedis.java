@@ -1,10 +1,12 @@
 package io.github.reactorratelimit.benchmarks.redis;
 
 import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.redis.RedisStore;
 import io.lettuce.core.api.StatefulRedisConnection;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
@@ -24,11 +26,14 @@ final class ReactorRateLimitOnRedis implements RedisLimiter {
     }
 
     static Opener with(UnaryOperator<RedisStore> options) {
+        return with(limit -> TokenBucket.perSecond(limit.permits()).withBurst(limit.burst()), options);
+    }
+
+    static Opener with(Function<BucketSize, RateLimitPolicy> policy, UnaryOperator<RedisStore> options) {
         return (client, uri, keys, limit) -> {
             StatefulRedisConnection<String, String> connection = client.connect();
             RedisStore store = RedisStore.of(connection).withoutSelfTest().withDeadline(DEADLINE);
-            RateLimiter limiter = RateLimiter.builder(
-                            TokenBucket.perSecond(limit.permits()).withBurst(limit.burst()))
+            RateLimiter limiter = RateLimiter.builder(policy.apply(limit))
                     .name("benchmark")
                     .store(options.apply(store))
                     .build();

@@ -3,12 +3,16 @@ package io.github.reactorratelimit.benchmarks.redis;
 import io.github.bucket4j.distributed.proxy.optimization.DelayParameters;
 import io.github.bucket4j.distributed.proxy.optimization.Optimization;
 import io.github.bucket4j.distributed.proxy.optimization.Optimizations;
+import io.github.reactorratelimit.FixedWindow;
+import io.github.reactorratelimit.SlidingWindowCounter;
+import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.benchmarks.Contender;
 import io.github.reactorratelimit.benchmarks.redis.RedisLimiter.Opener;
 import io.github.reactorratelimit.redis.RedisStore;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import java.time.Duration;
+import java.util.EnumSet;
 
 /** Who decides on Redis. */
 @SuppressWarnings("ImmutableEnumChecker")
@@ -19,6 +23,25 @@ public enum RedisContender implements Contender {
             Kind.OURS,
             "reactor-ratelimit, on the connection's thread",
             ReactorRateLimitOnRedis.with(RedisStore::answeringOnConnection)),
+    POLICY_VERSION(
+            Kind.OURS,
+            "reactor-ratelimit, with a policy version",
+            ReactorRateLimitOnRedis.with(store -> store.withPolicyEpoch(1))),
+    FIXED_WINDOW(
+            Kind.OURS,
+            "reactor-ratelimit, fixed window",
+            ReactorRateLimitOnRedis.with(
+                    limit -> FixedWindow.of(limit.permits(), Duration.ofSeconds(1)), store -> store)),
+    SLIDING_COUNTER(
+            Kind.OURS,
+            "reactor-ratelimit, sliding window counter",
+            ReactorRateLimitOnRedis.with(
+                    limit -> SlidingWindowCounter.of(limit.permits(), Duration.ofSeconds(1)), store -> store)),
+    SLIDING_LOG(
+            Kind.OURS,
+            "reactor-ratelimit, sliding window log",
+            ReactorRateLimitOnRedis.with(
+                    limit -> SlidingWindowLog.of(limit.permits(), Duration.ofSeconds(1)), store -> store)),
     BUCKET4J(Kind.PEER, "Bucket4j CAS", Bucket4jOnRedis.with(Optimization.NONE_OPTIMIZED)),
     BUCKET4J_BATCHING(Kind.PEER, "Bucket4j batching", Bucket4jOnRedis.with(Optimizations.batching())),
     /** As long without a call as prepaid permits by default. */
@@ -48,6 +71,11 @@ public enum RedisContender implements Contender {
     @Override
     public String label() {
         return label;
+    }
+
+    /** Those that decide by the token bucket of the group's title. */
+    public static RedisContender[] ofBuckets() {
+        return EnumSet.complementOf(EnumSet.range(POLICY_VERSION, SLIDING_LOG)).toArray(RedisContender[]::new);
     }
 
     RedisLimiter open(RedisClient client, RedisURI uri, String[] keys, RedisLimiter.BucketSize limit) throws Exception {
