@@ -1,6 +1,7 @@
 package io.github.reactorratelimit;
 
-import java.math.BigInteger;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -73,12 +74,10 @@ final class Checks {
         if (permits <= Long.MAX_VALUE / nanos) {
             return Optional.of(Duration.ofNanos(-Math.floorDiv(-permits * nanos, perPeriod)));
         }
-        BigInteger[] large = BigInteger.valueOf(permits)
-                .multiply(BigInteger.valueOf(nanos))
-                .divideAndRemainder(BigInteger.valueOf(perPeriod));
-        BigInteger roundedUp = large[0].add(BigInteger.valueOf(large[1].signum()));
+        BigDecimal exact = BigDecimal.valueOf(permits).multiply(BigDecimal.valueOf(nanos));
+        BigDecimal roundedUp = exact.divide(BigDecimal.valueOf(perPeriod), 0, RoundingMode.CEILING);
         return Optional.of(Duration.ofNanos(
-                roundedUp.min(BigInteger.valueOf(Long.MAX_VALUE)).longValue()));
+                roundedUp.min(BigDecimal.valueOf(Long.MAX_VALUE)).longValue()));
     }
 
     static long shareOf(String name, long whole, int n) {

@@ -2,6 +2,7 @@ package io.github.reactorratelimit;
 
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +42,9 @@ public final class Decision {
         }
     }
 
+    /** Loaded with this class: the compiler does not inline a constructor that names a class not loaded yet. */
+    static final List<Class<?>> NAMED_BY_THE_CONSTRUCTOR = List.of(Debit.class, Degradation.class);
+
     private final boolean allowed;
     private final RateLimitPolicy policy;
     private final long permits;
@@ -74,28 +78,6 @@ public final class Decision {
         this.nextNanos = nextNanos;
         this.debit = debit;
         this.degradation = degradation;
-    }
-
-    /**
-     * A denial. Its signature has no {@link Debit}: the compiler does not inline a constructor that names a
-     * class not loaded yet.
-     */
-    private Decision(
-            RateLimitPolicy policy,
-            long permits,
-            long limit,
-            long remaining,
-            long resetAfterNanos,
-            long retryAfterNanos) {
-        this.allowed = false;
-        this.policy = Objects.requireNonNull(policy, "policy");
-        this.permits = permits;
-        this.limit = limit;
-        this.remaining = remaining;
-        this.resetAfterNanos = resetAfterNanos;
-        this.nextNanos = retryAfterNanos;
-        this.debit = null;
-        this.degradation = null;
     }
 
     /**
@@ -174,7 +156,7 @@ public final class Decision {
             long remaining,
             long resetAfterNanos,
             long retryAfterNanos) {
-        return new Decision(policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos);
+        return new Decision(false, policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos, null, null);
     }
 
     /** The same decision, marked as made in this way without the store because that did not answer. */

@@ -31,6 +31,11 @@ record DecisionListeners(GuardedRecorder recorder, @Nullable Shadow shadow) {
         return shadow != null;
     }
 
+    /** Something else happened. */
+    void counted(Event event, long permits) {
+        recorder.counted(event, permits);
+    }
+
     /** A request was decided on the fast path. With a shadow its permits are spent for good. */
     void decidedNow(String key, boolean allowed, long permits) {
         recorder.decided(key, allowed, permits);

@@ -6,6 +6,7 @@ import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -27,7 +28,6 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     private final String name;
     private final Scheduler scheduler;
-    private final RateLimitRecorder recorder;
     private final LimiterState state;
     private final PolicyLookup policies;
     private final DecisionListeners listeners;
@@ -55,12 +55,11 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         this.followsDefaultScheduler = followsDefaultScheduler;
         this.name = settings.name();
         this.scheduler = settings.scheduler();
-        this.recorder = settings.recorder();
         this.state = state;
         this.policies = policies;
         this.listeners = listeners;
         this.listens = !listeners.isEmpty();
-        this.settling = new Settling(state, listeners, policies, maxDebt);
+        this.settling = new Settling(state, listeners, policies, maxDebt, new ConcurrentHashMap<>());
         this.decisions = new Use<>(DefaultRateLimiter::refuseConcurrency, (key, decision) -> decision);
         this.leases = new Use<>(
                 DefaultRateLimiter::requireConcurrency,
@@ -319,7 +318,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             }
             debit.refunded();
             if (policies.isReplaced(debit)) {
-                recorder.counted(Event.REFUND_LOST, debit.permits());
+                listeners.counted(Event.REFUND_LOST, debit.permits());
                 return Mono.empty();
             }
             return state.refundNow(debit) ? Mono.empty() : state.refund(debit);

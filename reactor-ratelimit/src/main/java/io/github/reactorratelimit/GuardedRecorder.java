@@ -5,19 +5,16 @@ import org.jspecify.annotations.Nullable;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
-/** A user's recorders, whose exceptions fail no request: the first is logged. */
-final class GuardedRecorder implements RateLimitRecorder {
+/**
+ * A user's recorders, whose exceptions fail no request: the first is logged.
+ *
+ * @param keys null if there is none
+ * @param warned whether one was logged
+ */
+record GuardedRecorder(RateLimitRecorder actual, @Nullable KeyRecorder keys, AtomicBoolean warned)
+        implements RateLimitRecorder {
 
     private static final Logger LOG = Loggers.getLogger(RateLimitRecorder.class);
-
-    private final RateLimitRecorder actual;
-    private final @Nullable KeyRecorder keys;
-    private final AtomicBoolean warned = new AtomicBoolean();
-
-    GuardedRecorder(RateLimitRecorder actual, @Nullable KeyRecorder keys) {
-        this.actual = actual;
-        this.keys = keys;
-    }
 
     /** Whether nothing is recorded. */
     boolean isEmpty() {

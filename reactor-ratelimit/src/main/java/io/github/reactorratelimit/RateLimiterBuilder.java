@@ -4,6 +4,7 @@ import io.github.reactorratelimit.local.LocalStore;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -155,7 +156,7 @@ public final class RateLimiterBuilder {
         RateLimitStore in = store == null ? LocalStore.create() : store;
         Scheduler clock = scheduler == null ? Schedulers.parallel() : scheduler;
         Scheduler callbacks = scheduler == null ? Schedulers.boundedElastic() : scheduler;
-        GuardedRecorder guarded = new GuardedRecorder(recorder, keyRecorder);
+        GuardedRecorder guarded = new GuardedRecorder(recorder, keyRecorder, new AtomicBoolean());
         LimiterSettings settings = new LimiterSettings(
                 name, policy, clock, callbacks, guarded.forStore(), maxWaiters, policyPerKey != null);
         DecisionListeners.Shadow beside = shadow == null ? null : shadow(in, settings, shadow);

@@ -4,7 +4,6 @@ import io.github.reactorratelimit.RateLimitRecorder.Event;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -12,24 +11,16 @@ import reactor.core.publisher.Mono;
 /**
  * Settles the reservations of one limiter: charges and refunds at its state, counts what was lost, and knows
  * what is pending.
+ *
+ * @param maxDebt permits that a key may owe; its policy's capacity if it is empty
+ * @param pending the calls that have not ended
  */
-final class Settling {
-
-    private final LimiterState state;
-    private final DecisionListeners listeners;
-    private final GuardedRecorder recorder;
-    private final PolicyLookup policies;
-    private final OptionalLong maxDebt;
-    private final Map<Object, CompletableFuture<?>> pending = new ConcurrentHashMap<>();
-
-    /** @param maxDebt permits that a key may owe; its policy's capacity if it is empty */
-    Settling(LimiterState state, DecisionListeners listeners, PolicyLookup policies, OptionalLong maxDebt) {
-        this.state = state;
-        this.listeners = listeners;
-        this.recorder = listeners.recorder();
-        this.policies = policies;
-        this.maxDebt = maxDebt;
-    }
+record Settling(
+        LimiterState state,
+        DecisionListeners listeners,
+        PolicyLookup policies,
+        OptionalLong maxDebt,
+        Map<Object, CompletableFuture<?>> pending) {
 
     static void requireSettles(RateLimitPolicy policy) {
         if (!policy.settles()) {
@@ -40,7 +31,7 @@ final class Settling {
     }
 
     Reservation open(String key, Decision decision) {
-        recorder.counted(Event.RESERVED, decision.permits());
+        listeners.counted(Event.RESERVED, decision.permits());
         return new OpenReservation(key, decision);
     }
 
@@ -64,7 +55,7 @@ final class Settling {
         return tracked(policies.findOrLast(key)
                 .flatMap(policy -> chargeUnder(key, policy, permits))
                 .onErrorResume(lost -> {
-                    recorder.counted(Event.CHARGE_LOST, permits);
+                    listeners.counted(Event.CHARGE_LOST, permits);
                     return Mono.just(permits);
                 }));
     }
@@ -78,7 +69,7 @@ final class Settling {
         }
         return charged.doOnNext(uncharged -> {
             if (uncharged > 0) {
-                recorder.counted(Event.UNCHARGED, uncharged);
+                listeners.counted(Event.UNCHARGED, uncharged);
             }
         });
     }
@@ -140,7 +131,7 @@ final class Settling {
                     return Mono.fromSupplier(() -> settlement(settledBy(before), true));
                 }
                 long spent = spent(before, actual);
-                recorder.counted(Event.SETTLED, spent);
+                listeners.counted(Event.SETTLED, spent);
                 Debit debit = decision.debit().filter(Debit::claim).orElse(null);
                 return correct(debit, before, spent).then(Mono.fromSupplier(() -> settlement(spent, false)));
             });

@@ -294,7 +294,7 @@ final class BoundedKeyTable<S> extends KeyTable {
     }
 
     @Override
-    public List<Spending> spent(String key, long at) {
+    List<Spending> spent(String key, long at) {
         Cell<S> own = own(key);
         return (own == null ? start(key) : own).spent(shared, at);
     }
@@ -392,12 +392,12 @@ final class BoundedKeyTable<S> extends KeyTable {
     }
 
     @Override
-    public Iterator<String> keys() {
+    Iterator<String> keys() {
         return cells.keys();
     }
 
     @Override
-    public boolean knowsAllKeys() {
+    boolean knowsAllKeys() {
         return !overflow.areUsed() && carried == null;
     }
 

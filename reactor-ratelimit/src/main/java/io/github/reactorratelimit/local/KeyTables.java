@@ -5,6 +5,7 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.local.Cell.Shared;
 import io.github.reactorratelimit.local.CellMap.Maker;
+import io.github.reactorratelimit.local.KeyTable.CarriedSpend;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -9,12 +9,18 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.Projection;
+import io.github.reactorratelimit.algorithm.Reading;
 import io.github.reactorratelimit.algorithm.Spending;
 import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.queue.ImmediateKey;
 import io.github.reactorratelimit.queue.LocalQueues;
+import io.github.reactorratelimit.queue.QueuedKey;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.Consumer;
@@ -24,7 +30,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 
 /** The keys of one limiter in this process: a table for each policy, and the queues with their pauses. */
-final class LocalState implements LimiterState, LocalKey.Keys {
+final class LocalState implements LimiterState {
 
     private static final AtomicReferenceFieldUpdater<LocalState, PolicyVersion> CURRENT =
             AtomicReferenceFieldUpdater.newUpdater(LocalState.class, PolicyVersion.class, "current");
@@ -47,18 +53,18 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         this.queues = new LocalQueues(settings);
         // The only look at the wall clock, for windows that are aligned to the epoch.
         long epochNanos = TimeUnit.MILLISECONDS.toNanos(scheduler.now(TimeUnit.MILLISECONDS));
-        this.tables =
-                new PolicyTables(this, settings.name(), new Algorithms.Clock(Tick.NANOSECOND, epochNanos, 0), kind);
+        Algorithms.Clock clock = new Algorithms.Clock(Tick.NANOSECOND, epochNanos, 0);
+        this.tables = new PolicyTables(this, settings.name(), clock, kind, new ConcurrentHashMap<>());
         this.current = tables.first(settings.policy());
     }
 
-    @Override
-    public PolicyVersion version(@Nullable RateLimitPolicy override) {
+    /** The version that decides for a key now. */
+    private PolicyVersion version(@Nullable RateLimitPolicy override) {
         return override == null ? current : tables.override(override);
     }
 
-    @Override
-    public boolean isInEffect(PolicyVersion version, @Nullable RateLimitPolicy override) {
+    /** Whether a version still decides for a key: that of an override always does. */
+    private boolean isInEffect(PolicyVersion version, @Nullable RateLimitPolicy override) {
         return version == current || override != null;
     }
 
@@ -81,11 +87,11 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         if (hasWaiters || now < pausedUntil) {
             return mode == RequestMode.SPEND_OR_WAIT
                     ? null
-                    : new LocalKey(this, key, override).denyBehindWaiters(now, permits);
+                    : new LocalKey(key, override).denyBehindWaiters(now, permits);
         }
         if (queues.mayBeMadeUp(key, now)) {
             // The debit follows a change of the policy by itself.
-            Decision late = queues.debitWhenDue(new LocalKey(this, key, override), now, permits);
+            Decision late = queues.debitWhenDue(new LocalKey(key, override), now, permits);
             if (late != null) {
                 return mode == RequestMode.DEBIT ? late : seen.spent;
             }
@@ -121,8 +127,8 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         return debit.owner() instanceof SketchTable.Mark mark ? mark.owner : debit.owner();
     }
 
-    @Override
-    public boolean giveBack(Debit debit) {
+    /** Gives a debit back. False if its policy was replaced: the spend has been carried over. */
+    private boolean giveBack(Debit debit) {
         boolean isBack = putBack(debit);
         if (isBack) {
             queues.permitsCameBack(debit.key());
@@ -130,8 +136,8 @@ final class LocalState implements LimiterState, LocalKey.Keys {
         return isBack;
     }
 
-    @Override
-    public boolean putBack(Debit debit) {
+    /** {@link #giveBack} without rescheduling the waiters. */
+    private boolean putBack(Debit debit) {
         PolicyVersion taken = (PolicyVersion) ownerOf(debit);
         // Permits in flight stay in the same table.
         if (taken.table != current.table && !tables.isOverride(taken)) {
@@ -141,25 +147,8 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     }
 
     /** Nanoseconds of the scheduler's monotonic clock since the limiter was built. */
-    @Override
-    public long now() {
+    private long now() {
         return scheduler.now(TimeUnit.NANOSECONDS) - originNanos;
-    }
-
-    @Override
-    public long pausedUntil(String key) {
-        return queues.pausedUntil(key);
-    }
-
-    @Override
-    public boolean mustWait(String key, long now) {
-        return queues.mustWait(key, now);
-    }
-
-    /** See {@link LocalQueues#grantedAt}. */
-    @Override
-    public long grantedAt(LocalKey queued, long now, long permits) {
-        return queues.grantedAt(queued, now, permits);
     }
 
     @Override
@@ -174,13 +163,13 @@ final class LocalState implements LimiterState, LocalKey.Keys {
             // Only if the policy changed since the caller checked.
             return permits > capacity
                     ? Mono.error(new PermitsExceedCapacityException(permits, capacity))
-                    : queues.await(new LocalKey(this, key, override), permits, maxWaitNanos);
+                    : queues.await(new LocalKey(key, override), permits, maxWaitNanos);
         });
     }
 
     @Override
     public Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
-        return answering(() -> new LocalKey(this, key, override).peek(permits));
+        return answering(() -> new LocalKey(key, override).peek(permits));
     }
 
     private <T> Mono<T> answering(Supplier<T> answer) {
@@ -209,7 +198,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
                 seen.table.reset(key, this::now);
             } while (!isInEffect(seen, override));
             queues.endPause(key);
-            queues.reset(new LocalKey(this, key, override));
+            queues.reset(new LocalKey(key, override));
         });
     }
 
@@ -249,7 +238,7 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     }
 
     private void replan(String key, @Nullable RateLimitPolicy override) {
-        queues.replan(new LocalKey(this, key, override));
+        queues.replan(new LocalKey(key, override));
     }
 
     @Override
@@ -306,5 +295,102 @@ final class LocalState implements LimiterState, LocalKey.Keys {
     @Override
     public boolean isClosed() {
         return queues.isClosed();
+    }
+
+    /** One key, as its queue sees it. */
+    private final class LocalKey implements ImmediateKey {
+
+        private final String key;
+        private final @Nullable RateLimitPolicy override;
+
+        LocalKey(String key, @Nullable RateLimitPolicy override) {
+            this.key = key;
+            this.override = override;
+        }
+
+        @Override
+        public String key() {
+            return key;
+        }
+
+        @Override
+        public long now() {
+            return LocalState.this.now();
+        }
+
+        /** Of now: another policy may be in effect at the next step. */
+        private PolicyVersion version() {
+            return LocalState.this.version(override);
+        }
+
+        @Override
+        public RateLimitPolicy policy() {
+            return version().policy;
+        }
+
+        @Override
+        public boolean catchesUp() {
+            return version().catchesUp;
+        }
+
+        @Override
+        public long pausedUntil() {
+            return queues.pausedUntil(key);
+        }
+
+        Decision peek(long permits) {
+            long now = now();
+            if (queues.mustWait(key, now)) {
+                return denyBehindWaiters(now, permits);
+            }
+            Reading reading = version().table.read(key, now, permits);
+            return reading.allowed()
+                    ? Decision.wouldAllow(reading.policy(), permits, KeyTable.quota(reading))
+                    : KeyTable.denial(reading, permits);
+        }
+
+        @Override
+        public long waitNanos(long at, long permits) {
+            PolicyVersion seen = version();
+            return permits > seen.capacity ? Algorithm.UNKNOWN : seen.table.waitTicks(key, at, permits);
+        }
+
+        @Override
+        public Decision debit(long at, long permits) {
+            PolicyVersion seen = version();
+            if (permits > seen.capacity) {
+                return deny(now(), permits, Algorithm.UNKNOWN);
+            }
+            Decision decision = seen.table.debit(seen, seen.policy, key, at, permits);
+            // The keys may have been carried over without this debit: then it is made again, under the policy in effect
+            // now.
+            return !decision.allowed() || isInEffect(seen, override) ? decision : debit(at, permits);
+        }
+
+        @Override
+        public void refund(Debit debit) {
+            LocalState.this.giveBack(debit);
+        }
+
+        @Override
+        public void undo(Debit debit) {
+            putBack(debit);
+        }
+
+        Decision denyBehindWaiters(long now, long permits) {
+            return deny(now, permits, queues.grantedAt(this, now, permits));
+        }
+
+        @Override
+        public Decision deny(long now, long permits, long grantedAt) {
+            Reading reading = version().table.read(key, now, permits);
+            Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
+            return Decision.deny(reading.policy(), permits, nothingAtOnce, QueuedKey.retryAfter(now, grantedAt));
+        }
+
+        @Override
+        public Projection<?> projection(long now) {
+            return version().table.projection(key, now);
+        }
     }
 }

@@ -6,9 +6,8 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Spending;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -18,15 +17,8 @@ final class LongCell extends Cell<Long> {
     private static final long DEAD = LongAlgorithm.RESERVED;
     private static final long ENTERING = LongAlgorithm.LAST_RESERVED;
 
-    private static final VarHandle STATE;
-
-    static {
-        try {
-            STATE = MethodHandles.lookup().findVarHandle(LongCell.class, "state", long.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    private static final AtomicLongFieldUpdater<LongCell> STATE =
+            AtomicLongFieldUpdater.newUpdater(LongCell.class, "state");
 
     private volatile long state;
 

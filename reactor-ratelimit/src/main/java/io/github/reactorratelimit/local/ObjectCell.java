@@ -2,9 +2,9 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Spending;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,19 +16,17 @@ final class ObjectCell<S> extends Cell<S> {
 
     private static final Object DEAD = new Object();
 
-    private static final VarHandle STATE;
-    private static final VarHandle LAST_DEBIT;
-    private static final VarHandle BORN_AT;
+    @SuppressWarnings("rawtypes")
+    private static final AtomicReferenceFieldUpdater<ObjectCell, Object> STATE =
+            AtomicReferenceFieldUpdater.newUpdater(ObjectCell.class, Object.class, "state");
 
-    static {
-        try {
-            BORN_AT = MethodHandles.lookup().findVarHandle(ObjectCell.class, "bornAt", long.class);
-            LAST_DEBIT = MethodHandles.lookup().findVarHandle(ObjectCell.class, "lastDebit", long.class);
-            STATE = MethodHandles.lookup().findVarHandle(ObjectCell.class, "state", Object.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    @SuppressWarnings("rawtypes")
+    private static final AtomicLongFieldUpdater<ObjectCell> LAST_DEBIT =
+            AtomicLongFieldUpdater.newUpdater(ObjectCell.class, "lastDebit");
+
+    @SuppressWarnings("rawtypes")
+    private static final AtomicLongFieldUpdater<ObjectCell> BORN_AT =
+            AtomicLongFieldUpdater.newUpdater(ObjectCell.class, "bornAt");
 
     /** Null while the cell is entering, {@link #DEAD} in the end. */
     private volatile @Nullable Object state;
@@ -67,8 +65,8 @@ final class ObjectCell<S> extends Cell<S> {
     }
 
     private void begin(Shared<S> shared, S start, long startLastDebit) {
-        raise(BORN_AT, shared.horizon.horizon());
-        raise(LAST_DEBIT, startLastDebit);
+        BORN_AT.accumulateAndGet(this, shared.horizon.horizon(), Math::max);
+        LAST_DEBIT.accumulateAndGet(this, startLastDebit, Math::max);
         STATE.compareAndSet(this, null, start);
     }
 
@@ -121,15 +119,8 @@ final class ObjectCell<S> extends Cell<S> {
     @Override
     void noteDebit(Shared<S> shared, long from) {
         if (shared.horizon.marginTicks() != 0) {
-            raise(LAST_DEBIT, from);
+            LAST_DEBIT.accumulateAndGet(this, from, Math::max);
         }
-    }
-
-    private void raise(VarHandle field, long to) {
-        long seen;
-        do {
-            seen = (long) field.getVolatile(this);
-        } while (to > seen && !field.compareAndSet(this, seen, to));
     }
 
     /** With a margin, the state must have been refilled, and nothing debited, for that long. */

@@ -3,12 +3,22 @@ package io.github.reactorratelimit.local;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.local.KeyTable.CarriedSpend;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the tables of one limiter, and keeps those of overrides. */
-final class PolicyTables {
+/**
+ * Makes the tables of one limiter, and keeps those of overrides.
+ *
+ * @param owner the state that the versions belong to
+ * @param overrides the versions of overrides
+ */
+record PolicyTables(
+        Object owner,
+        String limiter,
+        Algorithms.Clock clock,
+        Kind kind,
+        Map<RateLimitPolicy, PolicyVersion> overrides) {
 
     /** Makes a table. */
     interface Maker {
@@ -28,20 +38,6 @@ final class PolicyTables {
      * @param advice for a limiter that has more
      */
     record Kind(int maxPolicies, String advice, Maker maker) {}
-
-    private final Object owner;
-    private final String limiter;
-    private final Algorithms.Clock clock;
-    private final Kind kind;
-    private final Map<RateLimitPolicy, PolicyVersion> overrides = new ConcurrentHashMap<>();
-
-    /** @param owner the state that the versions belong to */
-    PolicyTables(Object owner, String limiter, Algorithms.Clock clock, Kind kind) {
-        this.owner = owner;
-        this.limiter = limiter;
-        this.clock = clock;
-        this.kind = kind;
-    }
 
     PolicyVersion first(RateLimitPolicy policy) {
         return make(policy, null);

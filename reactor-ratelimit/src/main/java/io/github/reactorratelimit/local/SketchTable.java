@@ -205,7 +205,7 @@ final class SketchTable extends KeyTable {
     }
 
     @Override
-    public List<Spending> spent(String key, long at) {
+    List<Spending> spent(String key, long at) {
         return steps.spent(least(key, at), at);
     }
 

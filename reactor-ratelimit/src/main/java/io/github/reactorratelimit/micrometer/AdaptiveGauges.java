@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.ToDoubleFunction;
+import java.util.function.Consumer;
 
 /**
  * Gauges of an {@link AdaptiveLimiter} in a Micrometer registry, with its name as the tag {@code limiter}. The registry keeps the limiter
@@ -38,40 +38,21 @@ public final class AdaptiveGauges {
     public static void register(MeterRegistry registry, AdaptiveLimiter limiter) {
         Objects.requireNonNull(registry, "registry");
         Objects.requireNonNull(limiter, "limiter");
-        gauge(registry, limiter, LIMIT, "Permits per period, or calls in flight, that are allowed now", shown ->
-                (double) shown.currentLimit());
-        gauge(registry, limiter, IN_FLIGHT, "Calls that were sent and have not ended", shown ->
-                (double) shown.inFlight());
-        gauge(
-                registry,
-                limiter,
-                BASELINE_LATENCY,
-                "Latency of calls to an idle downstream",
-                shown -> seconds(shown.baselineLatency()));
-        gauge(
-                registry,
-                limiter,
-                SINCE_OVERLOAD,
-                "Time since the last sign of overload",
-                shown -> seconds(shown.sinceLastOverload()));
-    }
-
-    private static void gauge(
-            MeterRegistry registry,
-            AdaptiveLimiter shown,
-            String name,
-            String tells,
-            ToDoubleFunction<AdaptiveLimiter> value) {
-        boolean isTime = name.equals(BASELINE_LATENCY) || name.equals(SINCE_OVERLOAD);
-        Gauge.builder(name, shown, value)
-                .description(tells)
-                .baseUnit(isTime ? "seconds" : null)
-                .tag(RateLimitMeter.LIMITER, shown.name())
-                .strongReference(true)
-                .register(registry);
+        Consumer<Gauge.Builder<?>> register = gauge ->
+                gauge.tag(RateLimitMeter.LIMITER, limiter.name()).strongReference(true).register(registry);
+        register.accept(Gauge.builder(LIMIT, limiter, AdaptiveLimiter::currentLimit)
+                .description("Permits per period, or calls in flight, that are allowed now"));
+        register.accept(Gauge.builder(IN_FLIGHT, limiter, AdaptiveLimiter::inFlight)
+                .description("Calls that were sent and have not ended"));
+        register.accept(Gauge.builder(BASELINE_LATENCY, limiter, shown -> seconds(shown.baselineLatency()))
+                .description("Latency of calls to an idle downstream")
+                .baseUnit("seconds"));
+        register.accept(Gauge.builder(SINCE_OVERLOAD, limiter, shown -> seconds(shown.sinceLastOverload()))
+                .description("Time since the last sign of overload")
+                .baseUnit("seconds"));
     }
 
     private static double seconds(Optional<Duration> duration) {
-        return duration.isPresent() ? duration.get().toNanos() / NANOS_PER_SECOND : Double.NaN;
+        return duration.map(each -> each.toNanos() / NANOS_PER_SECOND).orElse(Double.NaN);
     }
 }

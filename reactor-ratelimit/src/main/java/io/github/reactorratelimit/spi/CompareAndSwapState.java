@@ -18,7 +18,9 @@ import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.queue.RetryingQueue;
 import io.github.reactorratelimit.spi.EngineCalls.Result;
 import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +42,7 @@ final class CompareAndSwapState implements LimiterState {
         this.calls = new EngineCalls(
                 settings, engine, deadline, debit -> refund(debit).subscribe());
         this.queues = RetryingQueue.queues(settings);
-        this.leases = new HeldLeases(calls, settings);
+        this.leases = new HeldLeases(calls, settings, new ConcurrentHashMap<>(), new AtomicBoolean());
     }
 
     @Override

@@ -219,13 +219,10 @@ final class EngineCalls {
             }
             lostRaces = 0;
             notBefore = now;
-            StoreUnavailableException failure = received instanceof Throwable thrown ? failed(thrown) : null;
+            Object failure = received instanceof Throwable thrown ? failed(thrown) : null;
             for (Waiter<Command> command : batch) {
                 Object outcome = failure == null ? command.request().outcome : failure;
-                boolean isError = outcome instanceof Throwable;
-                boolean isAnswered = command.isLinked()
-                        && answer(command, outcome, isError ? WaitOutcome.DENIED : WaitOutcome.GRANTED);
-                if (!isAnswered && !isError) {
+                if (!command.isLinked() || !answer(command, outcome, WaitOutcome.GRANTED)) {
                     command.request().giveBack(outcome);
                 }
             }

@@ -7,7 +7,6 @@ import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.spi.EngineCalls.Result;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -15,23 +14,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * The leases of a concurrency limit that this process holds. Each is an entry in a log whose window is the length of a lease, so it ends
  * by itself if its holder dies. While it is held it moves to the present, three times per length.
+ *
+ * @param held by lease the time of its entry; after a renewal with an unknown outcome it may be wrong, then the entry ends by itself
+ * @param scheduled whether a renewal of all is scheduled
  */
-final class HeldLeases {
+record HeldLeases(EngineCalls calls, LimiterSettings settings, Map<Debit, Long> held, AtomicBoolean scheduled) {
 
     private static final int RENEWALS_PER_LEASE = 3;
-
-    private final EngineCalls calls;
-    private final LimiterSettings settings;
-
-    /** By lease the time of its entry. After a renewal with an unknown outcome it may be wrong: then the entry ends by itself. */
-    private final Map<Debit, Long> held = new ConcurrentHashMap<>();
-
-    private final AtomicBoolean scheduled = new AtomicBoolean();
-
-    HeldLeases(EngineCalls calls, LimiterSettings settings) {
-        this.calls = calls;
-        this.settings = settings;
-    }
 
     /** Holds a debit if it is a lease. */
     void hold(Debit debit) {
