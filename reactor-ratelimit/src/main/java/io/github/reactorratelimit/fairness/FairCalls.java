@@ -1,15 +1,22 @@
 package io.github.reactorratelimit.fairness;
 
+import io.github.reactorratelimit.Decision;
+import io.github.reactorratelimit.DirectLimiter;
+import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitContext;
+import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Saturated;
+import io.github.reactorratelimit.fairness.RequestedPermits.Form;
 import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.QueueRuntime;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.util.context.ContextView;
@@ -60,11 +67,16 @@ final class FairCalls {
         return limiter;
     }
 
-    String key() {
-        return key;
+    /**
+     * A class of a {@link FairShare} as a limiter.
+     *
+     * @param alwaysKnown whether there is a rank for every subscriber
+     */
+    RateLimiter limiter(ToRank ranks, boolean alwaysKnown) {
+        return new ClassLimiter(ranks, alwaysKnown);
     }
 
-    boolean isEmpty() {
+    private boolean isEmpty() {
         return !queues.hasWaiters(key);
     }
 
@@ -83,7 +95,7 @@ final class FairCalls {
         return tenant;
     }
 
-    static long checkPermits(long permits) {
+    private static long checkPermits(long permits) {
         if (permits < 1 || permits > MAX_PERMITS) {
             throw new IllegalArgumentException("permits must be between 1 and 2^40, was " + permits);
         }
@@ -91,7 +103,7 @@ final class FairCalls {
     }
 
     /** Yields what was granted, or a denied decision; or an error, which for a lease or reservation may be a denial. */
-    Mono<Object> await(String tenant, ToRank ranks, RequestedPermits permits, Duration maxWait) {
+    private Mono<Object> await(String tenant, ToRank ranks, RequestedPermits permits, Duration maxWait) {
         checkTenant(tenant);
         checkPermits(permits.permits());
         if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
@@ -136,7 +148,7 @@ final class FairCalls {
     }
 
     /** Whether a call of the tenant would not fail for its weight. */
-    boolean hasWeight(String tenant) {
+    private boolean hasWeight(String tenant) {
         try {
             weightOf(tenant);
             return true;
@@ -158,5 +170,135 @@ final class FairCalls {
                         ? permits.deny(limiter, seen.degradation().orElse(null))
                         : permits.denial(limiter, seen))
                 .flatMap(denied -> denied instanceof Throwable error ? Mono.error(error) : Mono.just(denied));
+    }
+
+    /** A class as a limiter: its keys are the tenants, and all of them share one key of the limiter behind it. */
+    private final class ClassLimiter implements RateLimiter, DirectLimiter {
+
+        private final ToRank ranks;
+        private final boolean hasFastPath;
+        private final DirectLimiter direct = DirectLimiter.of(limiter);
+
+        ClassLimiter(ToRank ranks, boolean alwaysKnown) {
+            this.ranks = ranks;
+            this.hasFastPath = alwaysKnown && !limiter.policy().needsRelease();
+        }
+
+        @Override
+        public Mono<Decision> tryAcquire(String tenant, long permits) {
+            return acquire(tenant, permits, Duration.ZERO);
+        }
+
+        @Override
+        public @Nullable Decision decideNow(String tenant, long permits, boolean waits) {
+            checkTenant(tenant);
+            checkPermits(permits);
+            return mayPass(tenant) ? direct.decideNow(key, permits, waits) : null;
+        }
+
+        @Override
+        public Mono<Decision> decideLater(String tenant, long permits, long maxWaitNanos, ContextView context) {
+            return acquire(tenant, permits, Duration.ofNanos(maxWaitNanos));
+        }
+
+        /** There are no waiters, and the call would not fail if there were: a wrong class or weight is not found out under load only. */
+        private boolean mayPass(String tenant) {
+            return hasFastPath && isEmpty() && !isClosed() && hasWeight(tenant);
+        }
+
+        @Override
+        public Mono<Decision> acquire(String tenant, long permits, Duration maxWait) {
+            if (limiter.policy().needsRelease()) {
+                throw new IllegalStateException("a ConcurrencyLimit needs a release: use acquireLease(…), use(…) or the"
+                        + " limitRate operator instead of acquire");
+            }
+            return await(tenant, ranks, new RequestedPermits(Form.SPENT, permits), maxWait)
+                    .cast(Decision.class);
+        }
+
+        @Override
+        public Mono<Lease> acquireLease(String tenant, long permits, Duration maxWait) {
+            if (!limiter.policy().needsRelease()) {
+                throw new IllegalStateException(
+                        "acquireLease needs a ConcurrencyLimit, whose permits come back by release;"
+                                + " use acquire(…) with " + limiter.policy());
+            }
+            return await(tenant, ranks, new RequestedPermits(Form.LEASED, permits), maxWait)
+                    .cast(Lease.class);
+        }
+
+        @Override
+        public Mono<Reservation> reserve(String tenant, long estimate, Duration maxWait) {
+            if (!limiter.policy().settles()) {
+                throw new IllegalStateException("what " + limiter.policy() + " gave out cannot be settled");
+            }
+            return await(tenant, ranks, new RequestedPermits(Form.RESERVED, estimate), maxWait)
+                    .cast(Reservation.class);
+        }
+
+        @Override
+        public Mono<Decision> peek(String tenant, long permits) {
+            checkTenant(tenant);
+            return limiter.peek(key, checkPermits(permits));
+        }
+
+        @Override
+        public Mono<Void> reset(String tenant) {
+            checkTenant(tenant);
+            return limiter.reset(key);
+        }
+
+        @Override
+        public Mono<Void> refund(Decision decision) {
+            return limiter.refund(decision);
+        }
+
+        @Override
+        public Mono<Void> pause(String tenant, Duration duration) {
+            checkTenant(tenant);
+            return limiter.pause(key, duration);
+        }
+
+        @Override
+        public Mono<Void> pauseAtLeast(String tenant, Duration duration) {
+            checkTenant(tenant);
+            return limiter.pauseAtLeast(key, duration);
+        }
+
+        @Override
+        public String sharedKey(String tenant) {
+            checkTenant(tenant);
+            return direct.sharedKey(key);
+        }
+
+        @Override
+        public RateLimitPolicy policy() {
+            return limiter.policy();
+        }
+
+        @Override
+        public Mono<Void> changePolicy(RateLimitPolicy policy) {
+            return limiter.changePolicy(policy);
+        }
+
+        @Override
+        public String name() {
+            return limiter.name();
+        }
+
+        @Override
+        public Mono<Void> close() {
+            return FairCalls.this.close();
+        }
+
+        @Override
+        public boolean isDisposed() {
+            return isClosed();
+        }
+
+        @Override
+        public String toString() {
+            return "a class of a FairShare of " + limiter;
+        }
     }
 }

@@ -87,7 +87,7 @@ public final class FairShare implements Disposable {
      */
     public RateLimiter limiter(String callClass) {
         int rank = rankOf(callClass);
-        return new ClassLimiter(calls, context -> rank, true);
+        return calls.limiter(context -> rank, true);
     }
 
     /**
@@ -96,7 +96,7 @@ public final class FairShare implements Disposable {
      */
     public RateLimiter limiterFromContext(Function<? super ContextView, String> callClass) {
         Objects.requireNonNull(callClass, "callClass");
-        return new ClassLimiter(calls, context -> rankOf(callClass.apply(context)), false);
+        return calls.limiter(context -> rankOf(callClass.apply(context)), false);
     }
 
     /** Calls of one class that wait now; for a gauge. */

@@ -38,8 +38,9 @@ public final class AdaptiveGauges {
     public static void register(MeterRegistry registry, AdaptiveLimiter limiter) {
         Objects.requireNonNull(registry, "registry");
         Objects.requireNonNull(limiter, "limiter");
-        Consumer<Gauge.Builder<?>> register = gauge ->
-                gauge.tag(RateLimitMeter.LIMITER, limiter.name()).strongReference(true).register(registry);
+        Consumer<Gauge.Builder<?>> register = gauge -> gauge.tag(RateLimitMeter.LIMITER, limiter.name())
+                .strongReference(true)
+                .register(registry);
         register.accept(Gauge.builder(LIMIT, limiter, AdaptiveLimiter::currentLimit)
                 .description("Permits per period, or calls in flight, that are allowed now"));
         register.accept(Gauge.builder(IN_FLIGHT, limiter, AdaptiveLimiter::inFlight)

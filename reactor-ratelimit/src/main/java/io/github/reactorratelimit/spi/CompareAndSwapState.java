@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.spi;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
@@ -18,7 +19,9 @@ import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.queue.RetryingQueue;
 import io.github.reactorratelimit.spi.EngineCalls.Result;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
@@ -32,17 +35,18 @@ final class CompareAndSwapState implements LimiterState {
     /** A retry-after takes at most this many of the requests ahead into account. */
     private static final int MOST_PLACED = 1_000;
 
+    private static final int RENEWALS_PER_LEASE = 3;
+
     private final LimiterSettings settings;
     private final EngineCalls calls;
     private final KeyQueues<RetryingKey, RetryingQueue> queues;
-    private final HeldLeases leases;
+    private final HeldLeases leases = new HeldLeases();
 
     CompareAndSwapState(LimiterSettings settings, CompareAndSwapEngine engine, Duration deadline) {
         this.settings = settings;
         this.calls = new EngineCalls(
                 settings, engine, deadline, debit -> refund(debit).subscribe());
         this.queues = RetryingQueue.queues(settings);
-        this.leases = new HeldLeases(calls, settings, new ConcurrentHashMap<>(), new AtomicBoolean());
     }
 
     @Override
@@ -243,6 +247,72 @@ final class CompareAndSwapState implements LimiterState {
         @Override
         public Decision deny(long now, long permits, long grantedAt) {
             return Decision.deny(policy, permits, QueuedKey.retryAfter(now, grantedAt));
+        }
+    }
+
+    /**
+     * The leases of a concurrency limit that this process holds. Each is an entry in a log whose window is the length of a lease, so it ends
+     * by itself if its holder dies. While it is held it moves to the present, three times per length.
+     */
+    private final class HeldLeases {
+
+        /** By lease the time of its entry. After a renewal with an unknown outcome it may be wrong: then the entry ends by itself. */
+        private final Map<Debit, Long> held = new ConcurrentHashMap<>();
+
+        private final AtomicBoolean scheduled = new AtomicBoolean();
+
+        /** Holds a debit if it is a lease. */
+        void hold(Debit debit) {
+            if (debit.policy() instanceof ConcurrencyLimit limit) {
+                held.put(debit, debit.atTick());
+                schedule(limit.lease());
+            }
+        }
+
+        /** Holds none of the key's leases any more that were taken before a reset. */
+        void forget(String key, long resetAt) {
+            held.keySet().removeIf(debit -> debit.key().equals(key) && debit.atTick() < resetAt);
+        }
+
+        /** Holds a lease no longer; the time of its entry. */
+        long release(Debit debit) {
+            Long at = held.remove(debit);
+            return at == null ? debit.atTick() : at;
+        }
+
+        private void schedule(Duration lease) {
+            if (!held.isEmpty() && scheduled.compareAndSet(false, true)) {
+                long delayNanos = lease.toNanos() / RENEWALS_PER_LEASE;
+                try {
+                    settings.scheduler().schedule(() -> renewAll(lease), delayNanos, TimeUnit.NANOSECONDS);
+                } catch (RejectedExecutionException disposed) {
+                    held.clear();
+                }
+            }
+        }
+
+        private void renewAll(Duration lease) {
+            scheduled.set(false);
+            held.forEach((debit, at) ->
+                    calls.command(debit.key(), seen -> renew(seen, debit)).subscribe(Runnable::run, unavailable -> {}));
+            schedule(lease);
+        }
+
+        /** An entry that is not there any more expired before it was renewed: the lease may be one too many now. */
+        @SuppressWarnings("ReferenceEquality") // a refund that finds nothing returns the value that it was given
+        private Result<Runnable> renew(KeyValue<?> seen, Debit debit) {
+            Long at = held.get(debit);
+            if (at == null) {
+                return new Result<>(seen, () -> {});
+            }
+            KeyValue<?> without = seen.refund(at, debit.permits());
+            boolean isLost = without == seen;
+            return new Result<>(without.charge(debit.permits(), seen.steps().capacity()), () -> {
+                held.replace(debit, at, seen.now());
+                if (isLost) {
+                    settings.recorder().counted(Event.LEASE_LOST, debit.permits());
+                }
+            });
         }
     }
 }
