@@ -5,10 +5,12 @@ import static java.time.Duration.ofMinutes;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
+import io.github.reactorratelimit.Lease;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.SlidingWindowCounter;
@@ -19,8 +21,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.greenbytes.http.sfv.Item;
 import org.greenbytes.http.sfv.OuterList;
+import org.greenbytes.http.sfv.Parameters;
 import org.greenbytes.http.sfv.Parametrizable;
 import org.greenbytes.http.sfv.Parser;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.http.HttpHeaders;
@@ -41,10 +45,32 @@ class TrueHeaderFieldsTest {
                 WarmUp.of(30, ofMinutes(1), ofSeconds(20)));
     }
 
+    private static Parameters parameters(HttpHeaders fields, String field) {
+        OuterList list = new Parser(fields.get(field)).parseList();
+        return ((Parametrizable<?>) list.get().get(0)).getParams();
+    }
+
     private static long parameter(HttpHeaders fields, String name) {
-        OuterList list = new Parser(fields.get("RateLimit")).parseList();
-        Parametrizable<?> limit = (Parametrizable<?>) list.get().get(0);
-        return (Long) ((Item<?>) limit.getParams().get(name)).get();
+        return (Long) ((Item<?>) parameters(fields, "RateLimit").get(name)).get();
+    }
+
+    /** Only a release brings permits back, and nothing tells when that is. */
+    @Test
+    void ofConcurrencyTheUnitIsToldAndNoTime() {
+        RateLimiter limiter = RateLimiter.of(ConcurrencyLimit.of(3));
+        RateLimitRule rule = byUser("parallel").limiter(limiter).build();
+        Lease lease = limiter.acquireLease("ann").block();
+        HttpHeaders fields = new HttpHeaders();
+
+        new RateLimitHeaderWriter(HeaderOptions.defaults())
+                .writeAllowed(List.of(new Grant(rule, limiter, lease.decision(), lease)), fields);
+
+        assertThat(parameter(fields, "r")).isEqualTo(2);
+        assertThat(parameters(fields, "RateLimit")).doesNotContainKey("t");
+        Parameters policy = parameters(fields, "RateLimit-Policy");
+        assertThat(policy.get("q").get()).isEqualTo(3L);
+        assertThat(policy.get("qu").get()).isEqualTo("concurrent-requests");
+        assertThat(policy).doesNotContainKey("w");
     }
 
     @ParameterizedTest
@@ -66,7 +92,7 @@ class TrueHeaderFieldsTest {
             assertThat(limiter.peek("ann").block().remaining())
                     .as("request %d: %s", request, fields)
                     .isEqualTo(left);
-            if (left == 0) {
+            if (left == 0 || request % 10 == 9) {
                 time.advanceTimeBy(ofSeconds(parameter(fields, "t")));
                 assertThat(limiter.peek("ann").block().remaining())
                         .as("request %d: %s", request, fields)
