@@ -4,6 +4,7 @@ import static java.util.Comparator.comparingLong;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.WarmUp;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
@@ -28,8 +29,9 @@ import org.springframework.http.HttpHeaders;
  *
  * <p>{@code RateLimit-Policy} lists the rules that allowed the request and the one that denied it. {@code RateLimit}
  * describes the rule that binds: the one that denied, else the one with least left. {@code w} is the time in which the
- * whole quota {@code q} comes back; it is omitted below a second. {@code t} is the time until the denied request would
- * be allowed, else until {@code r} grows; it is omitted if the store does not tell. {@code qu} is the unit of
+ * quota {@code q} comes back: the limit, or more if the limit comes back in a fraction of a second, so that
+ * {@code q / w} is the rate; a {@link WarmUp} has no constant one and no {@code w}. {@code t} is the time until the denied request would be allowed, else until {@code r}
+ * grows; it is omitted if the store does not know it. {@code qu} is the unit of
  * {@code q} and {@code r} unless that is requests. Times are whole seconds, rounded up. A decision that was made
  * without knowing the key's state is not reported.
  */
@@ -153,13 +155,21 @@ final class RateLimitHeaderWriter {
 
     private static String policy(RateLimitRule rule, Decision decision) {
         String unit = rule.quotaUnit();
-        return ";q=" + quota(decision.limit(), rule)
-                + (unit == null ? "" : ";qu=\"" + unit + "\"")
-                + decision.policy()
-                        .timeFor(decision.limit())
-                        .filter(window -> window.compareTo(Duration.ofSeconds(1)) >= 0)
-                        .map(window -> ";w=" + integer(ceilSeconds(window)))
-                        .orElse("");
+        String ofUnit = unit == null ? "" : ";qu=\"" + unit + "\"";
+        Duration window = decision.policy().timeFor(decision.limit()).orElse(null);
+        if (window == null || decision.policy().parts().stream().anyMatch(WarmUp.class::isInstance)) {
+            return ";q=" + quota(decision.limit(), rule) + ofUnit;
+        }
+        long seconds = wholeSeconds(window, decision.policy().period());
+        double quota = decision.limit() * (seconds / (window.getSeconds() + window.getNano() / 1e9));
+        return ";q=" + quota((long) (quota + 1e-6), rule) + ofUnit + ";w=" + integer(seconds);
+    }
+
+    /** The window, or if it is not in whole seconds the least multiple above it of the policy's period, or of a second. */
+    private static long wholeSeconds(Duration window, Duration period) {
+        long unit = window.getNano() == 0 || period.getNano() != 0 ? 1 : period.getSeconds();
+        long seconds = ceilSeconds(window);
+        return seconds + Math.floorMod(-seconds, unit);
     }
 
     private String state(Grant grant) {

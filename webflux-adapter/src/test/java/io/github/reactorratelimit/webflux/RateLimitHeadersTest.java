@@ -113,13 +113,13 @@ class RateLimitHeadersTest {
     static Stream<Arguments> windows() {
         return Stream.of(
                 Arguments.of(TokenBucket.perSecond(10), "q=10;w=1"),
-                Arguments.of(TokenBucket.perSecond(10).withBurst(35), "q=35;w=4"),
-                Arguments.of(TokenBucket.perSecond(100).withBurst(20), "q=20"),
-                Arguments.of(TokenBucket.of(7, ofSeconds(3)).withBurst(1), "q=1"),
+                Arguments.of(TokenBucket.perSecond(10).withBurst(35), "q=40;w=4"),
+                Arguments.of(TokenBucket.perSecond(100).withBurst(20), "q=100;w=1"),
+                Arguments.of(TokenBucket.of(7, ofSeconds(3)).withBurst(1), "q=7;w=3"),
                 Arguments.of(Gcra.perMinute(100).withBurst(10), "q=10;w=6"),
                 Arguments.of(LeakyBucket.perSecond(5).withQueue(20), "q=20;w=4"),
-                Arguments.of(FixedWindow.of(10, ofMillis(999)), "q=10"),
-                Arguments.of(FixedWindow.of(10, ofMillis(1_001)), "q=10;w=2"),
+                Arguments.of(FixedWindow.of(10, ofMillis(999)), "q=10;w=1"),
+                Arguments.of(FixedWindow.of(10, ofMillis(1_001)), "q=19;w=2"),
                 Arguments.of(FixedWindow.daily(1_000, ZoneOffset.UTC), "q=1000;w=86400"),
                 Arguments.of(SlidingWindowLog.of(10, ofMinutes(1)), "q=10;w=60"),
                 Arguments.of(SlidingWindowCounter.of(10, ofSeconds(30)), "q=10;w=30"),
@@ -128,7 +128,7 @@ class RateLimitHeadersTest {
 
     @ParameterizedTest
     @MethodSource("windows")
-    void windowIsTheTimeInWhichTheQuotaComesBackAndLeftOutBelowASecond(RateLimitPolicy policy, String expected) {
+    void windowIsTheTimeInWholeSecondsInWhichTheQuotaComesBack(RateLimitPolicy policy, String expected) {
         assertThat(write(allowed(policy, 1, ofSeconds(1)))).containsEntry("RateLimit-Policy", "\"burst\";" + expected);
     }
 

@@ -17,6 +17,7 @@ import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.WarmUp;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.greenbytes.http.sfv.Item;
@@ -59,7 +60,7 @@ class TrueHeaderFieldsTest {
     void ofConcurrencyTheUnitIsToldAndNoTime() {
         RateLimiter limiter = RateLimiter.of(ConcurrencyLimit.of(3));
         RateLimitRule rule = byUser("parallel").limiter(limiter).build();
-        Lease lease = limiter.acquireLease("ann").block();
+        Lease lease = limiter.acquireLease("ann", 1, Duration.ZERO).block();
         HttpHeaders fields = new HttpHeaders();
 
         new RateLimitHeaderWriter(HeaderOptions.defaults())

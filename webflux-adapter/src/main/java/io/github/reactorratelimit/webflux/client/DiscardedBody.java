@@ -8,8 +8,8 @@ import org.springframework.web.reactive.function.client.ClientResponse;
 import reactor.core.Disposable;
 
 /**
- * The body of an answer that nobody will see. A short one is read to its end, so that the connection can be used again; one that is longer, or takes
- * longer, is given up, and its connection closed: a server that refuses must not be able to keep anything of ours.
+ * The body of an answer that no caller gets. A short one is read to its end, so that the connection can be used again. If
+ * it is longer or takes longer, its connection is closed: a server that refuses must not hold our resources.
  */
 final class DiscardedBody {
 
@@ -21,14 +21,14 @@ final class DiscardedBody {
 
     private DiscardedBody() {}
 
-    /** Reads what there is to read; who disposes of it gives the body up. */
+    /** Reads the body until it ends or this is disposed of. */
     static Disposable release(ClientResponse answer) {
         return answer.body(BodyExtractors.toDataBuffers())
                 .map(DiscardedBody::release)
                 .scan(0L, Long::sum)
                 .takeUntil(read -> read >= MOST_BYTES)
                 .take(LONGEST)
-                // Also of one that was disposed of, whose failure would be logged as dropped otherwise.
+                // Also after a disposal, because a failure would be logged as dropped otherwise.
                 .onErrorComplete()
                 .subscribe();
     }

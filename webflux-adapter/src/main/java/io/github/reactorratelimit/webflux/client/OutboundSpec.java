@@ -14,11 +14,12 @@ import org.springframework.web.reactive.function.client.ClientRequest;
 import org.springframework.web.reactive.function.client.ClientResponse;
 
 /**
- * How the calls of a {@code WebClient} meet a limiter: which key, at what cost, how long to wait, what is learned from answers. An immutable
- * value: each method returns another one, and of several calls about the same choice the last one counts.
+ * How the calls of a {@code WebClient} request permits: with which key, at what cost, how long they wait, and what is
+ * learned from answers. An immutable value: each method returns another one, and the last of several calls about the same
+ * choice counts.
  *
- * <p>Unless told otherwise each host and port has its own key, a call costs one permit and waits however long it takes, and all that
- * answers say about limits is heeded. If a key or cost function throws, the call fails with that, and nothing is spent.
+ * <p>By default each host and port has a key, a call costs one permit and waits indefinitely, and everything that answers
+ * say about limits is used. If a key or cost function throws, the call fails with that error and nothing is spent.
  */
 public final class OutboundSpec {
 
@@ -30,9 +31,9 @@ public final class OutboundSpec {
 
     private final Function<? super ClientRequest, @Nullable String> key;
     private final ToLongFunction<? super ClientRequest> cost;
-    private final Duration maxWait;
-    private final ServerLimitSpec learning;
-    private final @Nullable ActualCost actual;
+    final Duration maxWait;
+    final ServerLimitSpec learning;
+    final @Nullable ActualCost actual;
 
     private OutboundSpec(
             Function<? super ClientRequest, @Nullable String> key,
@@ -70,7 +71,7 @@ public final class OutboundSpec {
         return new OutboundSpec(ofRequest, cost, maxWait, learning, actual);
     }
 
-    /** The key of a call is what {@code toString} says of a request attribute; a call without it fails. */
+    /** The key of a call is a request attribute, by its {@code toString}; a call without it fails. */
     public OutboundSpec keyFromAttribute(String name) {
         Objects.requireNonNull(name, "name");
         return key(request -> request.attribute(name)
@@ -80,7 +81,7 @@ public final class OutboundSpec {
     }
 
     /**
-     * Permits each call costs; 1 unless given.
+     * Permits that each call costs. Default: 1.
      *
      * @throws IllegalArgumentException if it is below 1
      */
@@ -98,18 +99,19 @@ public final class OutboundSpec {
     }
 
     /**
-     * Charges the bytes of the answer's body, as they come. The {@linkplain #cost(long) cost} is an estimate: it is reserved before the
-     * request is sent, what is beyond it is charged without asking, and when the body was read, failed or was cancelled the
-     * difference is settled. A call that fails or is cancelled before there is an answer costs nothing.
+     * Charges the bytes of the answer's body, as they arrive. The {@linkplain #cost(long) cost} is an estimate: it is
+     * reserved before the request is sent, a surplus is charged without a decision, and the difference is settled when the
+     * body was read, failed or was cancelled. A call that fails or is cancelled before there is an answer costs nothing.
      */
     public OutboundSpec chargeBytes() {
         return new OutboundSpec(key, cost, maxWait, learning, new ActualCost.Bytes());
     }
 
     /**
-     * Charges what an answer says that it cost, such as the tokens in one of its headers. The {@linkplain #cost(long) cost} is an
-     * estimate: it is reserved before the request is sent, and settled when there is an answer. A call that fails costs
-     * nothing. One that is cancelled before there is an answer costs the estimate, since it may have been worked on.
+     * Charges the cost that an answer states, such as the tokens in one of its headers. The {@linkplain #cost(long) cost}
+     * is an estimate: it is reserved before the request is sent, and settled when there is an answer. A call that fails
+     * costs nothing. One that is cancelled before there is an answer costs the estimate, because the server may have
+     * handled it.
      *
      * @param permits at least 0; must not read the body. If it throws or returns less, the call costs the estimate and fails
      */
@@ -119,7 +121,7 @@ public final class OutboundSpec {
     }
 
     /**
-     * How long a call may wait for its turn: zero never waits. A wait that is known to be longer is denied at once and costs nothing.
+     * How long a call may wait: zero never waits. A call that would wait longer is denied immediately, at no cost.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -130,7 +132,7 @@ public final class OutboundSpec {
         return new OutboundSpec(key, cost, longest, learning, actual);
     }
 
-    /** Never waits: what is not allowed at once is a {@link RateLimitExceededException}. */
+    /** Never waits: a call without a permit available fails with {@link RateLimitExceededException}. */
     public OutboundSpec reject() {
         return maxWait(Duration.ZERO);
     }
@@ -149,7 +151,7 @@ public final class OutboundSpec {
     void check(RateLimitPolicy policy) {
         if (actual != null && !policy.settles()) {
             throw new IllegalArgumentException("calls cannot be charged by what they really cost with " + policy
-                    + ": what it gave cannot be settled");
+                    + ": its permits cannot be settled");
         }
     }
 
@@ -164,19 +166,6 @@ public final class OutboundSpec {
 
     long costOf(ClientRequest request) {
         return cost.applyAsLong(request);
-    }
-
-    Duration maxWait() {
-        return maxWait;
-    }
-
-    ServerLimitSpec learning() {
-        return learning;
-    }
-
-    @Nullable
-    ActualCost actualCost() {
-        return actual;
     }
 
     private static String hostAndPort(ClientRequest request) {

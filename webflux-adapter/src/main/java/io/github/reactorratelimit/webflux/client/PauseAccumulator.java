@@ -6,20 +6,20 @@ import java.util.concurrent.TimeUnit;
 import reactor.core.scheduler.Scheduler;
 
 /**
- * How long keys are to be paused for answers that came, each for the time that its server gives to a call. What answers that come together are worth
- * adds up, so that calls leave no faster than that on average, however many are under way. That holds for the calls of one filter: a limiter takes the longest
- * of the pauses that several ask for, not their sum.
+ * Adds up the pauses of a key, each the time that its server gives to one call, so that calls leave no faster than that on
+ * average, however many are in flight. That holds for the calls of one filter: of the pauses that several filters request a
+ * limiter takes the longest, not the sum.
  */
 final class PauseAccumulator {
 
-    /** Less than this is not worth a word to the store; it adds up until it is. */
+    /** Shorter pauses are not sent to the store; they add up until they are longer. */
     static final long LEAST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
     private static final int FIRST_SWEEP_ABOVE = 1_000;
 
     private final Scheduler clock;
 
-    /** When what the answers of a key are worth is over. */
+    /** The end of the pause of each key. */
     private final Map<String, Long> ends = new ConcurrentHashMap<>();
 
     /** Doubles with what is left after a sweep, so that sweeps cost little per answer. */
@@ -30,9 +30,9 @@ final class PauseAccumulator {
     }
 
     /**
-     * For how long from now the key is to be paused, after another answer; 0 if that is not worth it yet.
+     * How long to pause the key from now on, after another answer; 0 if that is too short yet.
      *
-     * @param paceNanos what this answer adds
+     * @param paceNanos the time that this answer adds
      * @param mostNanos never for longer than this
      */
     long pauseNanos(String key, long paceNanos, long mostNanos) {

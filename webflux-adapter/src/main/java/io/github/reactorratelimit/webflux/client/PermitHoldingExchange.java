@@ -9,22 +9,23 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * A call that has a stake in a limiter until its answer was read.
+ * A call that holds a permit until its answer was read.
  *
- * <p>Why the stake ends exactly once. It is put into {@code held} before the call is subscribed, and whoever takes it out ends it; so
- * only the way to {@code held} and the moments of taking matter:
+ * <p>Why the permit ends exactly once. It is put into {@code held} before the call is subscribed, and the caller that takes
+ * it out ends it. So only the way into {@code held} and the moments of taking matter:
  *
  * <ul>
- *   <li>A stake that comes when the caller has left is found by {@code hold}, after it was put there: {@code left} is written before
- *       {@code held} is looked at, and read after {@code held} was written, so that at least one of the two sees the other.
+ *   <li>A permit that arrives after a cancel is found by {@code call}: {@code left} is written before {@code held} is
+ *       read, and read after {@code held} was written, so that at least one of the two sees the other.
  *   <li>A call that fails, or completes without an answer, takes it.
- *   <li>A caller that leaves takes it, unless the body is being read. The connector of {@code WebClient} does the same with the body: one that
- *       was not subscribed to when the caller left is released. Where both happen at once, {@code reading} decides: it is
- *       written before the body is subscribed, and a caller who leaves also cancels what reads the body for it.
- *   <li>A body takes it when it ends, fails or is cancelled, before that is passed on: who starts over finds the permits there.
+ *   <li>A cancel takes it, unless the body is being read. The connector of {@code WebClient} does the same with the body:
+ *       a body that was not subscribed to before the cancel is released. If both happen together, {@code reading} decides:
+ *       it is written before the body is subscribed, and a cancelled caller also cancels its subscription to the body.
+ *   <li>A body takes it when it ends, fails or is cancelled, before that is signalled: a caller that starts over finds the
+ *       permits available.
  * </ul>
  *
- * <p>An answer whose body nobody ever reads keeps the stake, as it keeps its connection.
+ * <p>An answer whose body is never read keeps the permit, as it keeps its connection.
  */
 final class PermitHoldingExchange {
 
@@ -35,42 +36,42 @@ final class PermitHoldingExchange {
 
     private PermitHoldingExchange() {}
 
-    /** Calls with what {@code grant} gives, which ends with the call. */
-    static <G> Mono<ClientResponse> of(Mono<G> grant, Function<G, CallPermit> stake, Mono<ClientResponse> call) {
+    /** Calls with the permit that {@code grant} yields, which ends with the call. */
+    static <G> Mono<ClientResponse> of(Mono<G> grant, Function<G, CallPermit> permit, Mono<ClientResponse> call) {
         return Mono.defer(() -> {
             PermitHoldingExchange until = new PermitHoldingExchange();
-            return grant.flatMap(granted -> until.call(stake.apply(granted), call))
+            return grant.flatMap(granted -> until.call(permit.apply(granted), call))
                     .doOnCancel(until::leave);
         });
     }
 
-    private Mono<ClientResponse> call(CallPermit stake, Mono<ClientResponse> call) {
-        held.set(stake);
+    private Mono<ClientResponse> call(CallPermit permit, Mono<ClientResponse> call) {
+        held.set(permit);
         if (left) {
             end(CallPermit.Ending.FAILED);
-            // Nobody listens; an end without an answer would become an error on the way, and be logged.
+            // The caller has left; completing without an answer would be logged as an error.
             return Mono.never();
         }
-        return call.map(answer -> answered(stake, answer))
+        return call.map(answer -> answered(permit, answer))
                 .doOnError(failure -> end(CallPermit.Ending.FAILED))
                 .switchIfEmpty(Mono.fromRunnable(() -> end(CallPermit.Ending.FAILED)));
     }
 
-    private ClientResponse answered(CallPermit stake, ClientResponse answer) {
+    private ClientResponse answered(CallPermit permit, ClientResponse answer) {
         try {
-            stake.answered(answer);
+            permit.answered(answer);
         } catch (RuntimeException refused) {
-            // Nobody else will ever see the answer.
+            // No caller gets the answer.
             DiscardedBody.release(answer);
             throw refused;
         }
-        return answer.mutate().body(body -> read(stake, body)).build();
+        return answer.mutate().body(body -> read(permit, body)).build();
     }
 
-    private Flux<DataBuffer> read(CallPermit stake, Flux<DataBuffer> body) {
+    private Flux<DataBuffer> read(CallPermit permit, Flux<DataBuffer> body) {
         return Flux.defer(() -> {
             reading = true;
-            return body.doOnNext(stake::read)
+            return body.doOnNext(permit::read)
                     .doOnTerminate(() -> end(CallPermit.Ending.READ))
                     .doOnCancel(() -> end(CallPermit.Ending.READ));
         });
@@ -84,9 +85,9 @@ final class PermitHoldingExchange {
     }
 
     private void end(CallPermit.Ending ending) {
-        CallPermit stake = held.getAndSet(null);
-        if (stake != null) {
-            stake.end(ending);
+        CallPermit permit = held.getAndSet(null);
+        if (permit != null) {
+            permit.end(ending);
         }
     }
 }

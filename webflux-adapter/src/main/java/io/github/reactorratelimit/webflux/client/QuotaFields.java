@@ -13,7 +13,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the fields that tell what is left: {@code RateLimit} and {@code RateLimit-Policy} as in the newest draft of the IETF (a list of named
+ * Reads the fields about calls that are left: {@code RateLimit} and {@code RateLimit-Policy} as in the newest draft of the IETF (a list of named
  * limits), as in the one before (a dictionary), and the fields of the first drafts and of habit, one for each number.
  */
 final class QuotaFields {
@@ -46,7 +46,7 @@ final class QuotaFields {
         return malformed;
     }
 
-    /** The fields of the drafts. A limit that says what is left of it, and until when, is not judged by its policy too. */
+    /** The fields of the drafts. A limit that says what is left, and until when, is judged by that and its policy together. */
     void readDrafts() {
         Set<Object> otherUnits = new HashSet<>();
         List<Map.Entry<Object, Quota>> policies = new ArrayList<>();
@@ -88,7 +88,7 @@ final class QuotaFields {
                 : policy.parameters().get("q");
         Object window = policy.parameters().get("w");
         if (quota instanceof Long calls && calls > 0 && window instanceof Long seconds && seconds > 0) {
-            policies.add(Map.entry(policy.value(), new Quota(calls, seconds, true)));
+            policies.add(Map.entry(policy.value(), new Quota(calls, seconds, true, null)));
         } else {
             malformed |= window != null || !(quota instanceof Long);
         }
@@ -100,8 +100,13 @@ final class QuotaFields {
             return;
         }
         for (Member limit : limits) {
-            if (!otherUnits.contains(limit.value()) && add(either(limit, "r", "a"), either(limit, "t", "w"))) {
-                policies.removeIf(policy -> policy.getKey().equals(limit.value()));
+            List<Quota> same = policies.stream()
+                    .filter(policy -> policy.getKey().equals(limit.value()))
+                    .map(Map.Entry::getValue)
+                    .toList();
+            if (!otherUnits.contains(limit.value())
+                    && add(either(limit, "r", "a"), either(limit, "t", "w"), same.isEmpty() ? null : same.get(0))) {
+                policies.removeIf(policy -> same.contains(policy.getValue()));
             }
         }
     }
@@ -115,7 +120,7 @@ final class QuotaFields {
     private void readDictionary(String text) {
         Map<String, Member> members = StructuredField.dictionary(text).orElse(Map.of());
         if (members.containsKey("remaining")) {
-            add(valueOf(members.get("remaining")), valueOf(members.get("reset")));
+            add(valueOf(members.get("remaining")), valueOf(members.get("reset")), null);
         } else {
             malformed = true;
         }
@@ -126,10 +131,10 @@ final class QuotaFields {
     }
 
     /** Where it is not said when there is more, nothing can be done; false then. */
-    private boolean add(@Nullable Object remaining, @Nullable Object seconds) {
+    private boolean add(@Nullable Object remaining, @Nullable Object seconds, @Nullable Quota policy) {
         if (remaining instanceof Long left && left >= 0 && (seconds == null || seconds instanceof Long)) {
             malformed |= seconds instanceof Long until && until < 0;
-            return seconds instanceof Long until && until > 0 && quotas.add(new Quota(left, until, false));
+            return seconds instanceof Long until && until > 0 && quotas.add(new Quota(left, until, false, policy));
         }
         malformed = true;
         return false;
@@ -144,7 +149,7 @@ final class QuotaFields {
         Optional<Long> left = RetryAfter.digits(remaining);
         Optional<Long> until = RetryAfter.digits(reset).map(this::secondsUntil);
         if (left.isPresent() && until.isPresent()) {
-            add(left.get(), Math.max(0, until.get()));
+            add(left.get(), Math.max(0, until.get()), null);
         } else {
             malformed = true;
         }

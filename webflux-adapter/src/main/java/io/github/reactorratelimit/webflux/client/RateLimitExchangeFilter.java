@@ -24,32 +24,31 @@ import reactor.core.publisher.Mono;
  *         .build();
  * }</pre>
  *
- * <p>Calls wait for their turn, per host unless {@link OutboundSpec} says otherwise, at most until the {@linkplain
+ * <p>By default calls wait per host, see {@link OutboundSpec}, at most until the {@linkplain
  * io.github.reactorratelimit.RateLimitContext#deadline deadline} in the Reactor Context. A denial is a {@link
- * RateLimitExceededException}, and nothing is sent. Cancelling leaves the line. After a wait requests are sent from {@code
- * Schedulers.boundedElastic()}, or the scheduler that the limiter was given.
+ * RateLimitExceededException}, and nothing is sent. A cancelled call leaves the queue. After a wait requests are sent from
+ * {@code Schedulers.boundedElastic()}, or from the scheduler of the limiter.
  *
- * <p>Answers are read for what they say about the limits of the server: {@link ServerLimitSpec}. A pause counts for whoever asks next, before
- * the answer is passed on.
+ * <p>Answers are read for what they say about the limits of the server: {@link ServerLimitSpec}. A pause is in effect
+ * before the caller gets the answer.
  *
- * <p>With a {@link ConcurrencyLimit} a call holds its permits until its body was read to its end, failed, was cancelled or released. As
- * with any {@code WebClient}, whoever takes a {@code ClientResponse} and does neither keeps the connection, and the permits
- * with it; {@code retrieve()} and {@code exchangeToMono} see to that themselves.
+ * <p>With a {@link ConcurrencyLimit} a call holds its permits until its body was read to its end, failed, was cancelled or
+ * released. As with any {@code WebClient}, a caller that takes a {@code ClientResponse} and does none of these keeps the
+ * connection and the permits; {@code retrieve()} and {@code exchangeToMono} release both.
  *
- * <p>One filter can be shared by any number of clients, also with and without {@link #withRetry}, and should be: what is learned adds up within a filter
- * only, see {@link ServerLimitSpec}. Where several filters stand in a row, those registered after this one run once
- * the call is allowed.
+ * <p>Clients should share one filter, also with and without {@link #withRetry}: what is learned adds up within a filter
+ * only, see {@link ServerLimitSpec}. Filters registered after this one run when the call is allowed.
  */
 public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
 
     private final RateLimiter limiter;
     private final OutboundSpec spec;
-    private final ServerLimitTracker learner;
+    private final ServerLimitTracker tracker;
 
     private RateLimitExchangeFilter(RateLimiter limiter, OutboundSpec spec) {
         this.limiter = limiter;
         this.spec = spec;
-        this.learner = new ServerLimitTracker(limiter, spec.learning());
+        this.tracker = new ServerLimitTracker(limiter, spec.learning);
     }
 
     /** Limits calls per host, waiting however long it takes, and learns from all that answers say. */
@@ -71,8 +70,8 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
     }
 
     /**
-     * This filter, with calls tried again that were refused: each attempt asks the limiter anew. What is learned is shared with this filter. See {@link RateLimitExchangeRetry} for what is
-     * tried again.
+     * This filter, with retries of refused calls: each attempt requests permits again. What is learned is shared with this
+     * filter. See {@link RateLimitExchangeRetry} for the calls that are retried.
      */
     public ExchangeFilterFunction withRetry(RateLimitRetry retry) {
         return RateLimitExchangeRetry.of(retry).andThen(this);
@@ -80,7 +79,7 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
 
     /** What was learned from answers so far. */
     public ServerLimitStats learned() {
-        return learner.learned();
+        return tracker.learned();
     }
 
     @Override
@@ -89,21 +88,21 @@ public final class RateLimitExchangeFilter implements ExchangeFilterFunction {
             String key = spec.keyOf(request);
             long cost = spec.costOf(request);
             Mono<ClientResponse> call =
-                    Mono.defer(() -> next.exchange(request)).doOnNext(answer -> learner.learn(key, cost, answer));
+                    Mono.defer(() -> next.exchange(request)).doOnNext(answer -> tracker.learn(key, cost, answer));
             return limited(key, cost, call);
         });
     }
 
     private Mono<ClientResponse> limited(String key, long cost, Mono<ClientResponse> call) {
-        ActualCost actual = spec.actualCost();
+        ActualCost actual = spec.actual;
         if (actual != null) {
             return PermitHoldingExchange.of(
-                    limiter.reserve(key, cost, spec.maxWait()), reserved -> new ReservedPermit(reserved, actual), call);
+                    limiter.reserve(key, cost, spec.maxWait), reserved -> new ReservedPermit(reserved, actual), call);
         }
         if (limiter.policy().needsRelease()) {
-            return PermitHoldingExchange.of(limiter.acquireLease(key, cost, spec.maxWait()), LeasedPermit::new, call);
+            return PermitHoldingExchange.of(limiter.acquireLease(key, cost, spec.maxWait), LeasedPermit::new, call);
         }
         return call.transform(
-                limitRate(limiter, gate -> gate.key(key).cost(cost).maxWait(spec.maxWait())));
+                limitRate(limiter, gate -> gate.key(key).cost(cost).maxWait(spec.maxWait)));
     }
 }

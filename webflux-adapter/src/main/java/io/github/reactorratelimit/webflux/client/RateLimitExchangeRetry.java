@@ -25,7 +25,7 @@ import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 
 /**
- * Tries calls of a {@code WebClient} again that were refused or failed, if that does no harm, and not before the time that the refusal named.
+ * Retries refused or failed calls of a {@code WebClient} that are safe to repeat, not before the time that the refusal names.
  *
  * <pre>{@code
  * WebClient.builder()
@@ -43,15 +43,16 @@ import reactor.core.publisher.Mono;
  *   <tr><td>anything else</td><td>none</td></tr>
  * </table>
  *
- * <p>A call can be repeated if its method is GET, HEAD, PUT, DELETE, OPTIONS or TRACE, or if it has an {@code Idempotency-Key}. Its body is
- * written anew for each attempt.
+ * <p>A call can be repeated if its method is GET, HEAD, PUT, DELETE, OPTIONS or TRACE, or if it has an
+ * {@code Idempotency-Key}. Its body is written again for each attempt.
  *
- * <p>In the end comes the last answer itself, with its status, as if there were no retries. Answers that are not passed on are released
- * before the wait, so that nobody holds a connection for it: a body is read to its end, but no more than 64 KiB of it and for no longer than a
- * second, and no longer than the caller stays; what is longer is given up, and its connection closed. The {@link RateLimitRetry} sees a refusal as a {@link
- * WebClientResponseException} without a body, and can leave out more.
+ * <p>After the last attempt the caller receives that response unchanged. Other responses are released before the wait, so
+ * that they hold no connection: a body is read to its end, but at most 64 KiB and for a second, and until the caller
+ * cancels; the connection of a longer body is closed. The {@link RateLimitRetry} sees a refusal as a {@link
+ * WebClientResponseException} without a body, and can exclude more.
  *
- * <p>Register it before the filter that limits, as {@link RateLimitExchangeFilter#withRetry} does, so that each attempt asks the limiter.
+ * <p>Register it before the filter that limits, as {@link RateLimitExchangeFilter#withRetry} does, so that each attempt
+ * requests permits.
  */
 public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
 
@@ -100,9 +101,9 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
     /**
      * Attempts one after the other, none within the one before, however many there are.
      *
-     * <p>Not by {@code retryWhen}, {@code repeatWhen} or {@code next}, which cancel what came before: the connector would release the body of an
-     * answer that is to be passed on. Nothing here cancels an attempt that has ended. But whoever leaves before he reads the answer cancels
-     * the attempt that it came from, and so gives up its connection.
+     * <p>Not by {@code retryWhen}, {@code repeatWhen} or {@code next}, which cancel the source before: the connector would
+     * release the body of an answer that the caller gets. Nothing here cancels an attempt that has ended. A caller that
+     * cancels before it reads the answer cancels the attempt, which gives up its connection.
      */
     private static Mono<ClientResponse> inTurn(
             Mono<Attempt> attempt, RateLimitRetry.Course course, Disposable.Swap refused) {
@@ -186,7 +187,7 @@ public final class RateLimitExchangeRetry implements ExchangeFilterFunction {
         return failure instanceof WebClientResponseException refused ? named(refused.getHeaders()) : Optional.empty();
     }
 
-    /** Whatever a server writes, the refusal is what the caller is to see. */
+    /** Whatever a server writes, the caller sees the refusal. */
     private static Optional<Duration> named(HttpHeaders headers) {
         try {
             List<String> lines = headers.getOrEmpty(RetryAfter.FIELD);

@@ -8,16 +8,16 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.web.reactive.function.client.ClientResponse;
 
 /**
- * What an answer says about the limits of its server, no further ahead than anybody is believed.
+ * What an answer says about the limits of its server, no further ahead than the longest pause.
  *
- * @param pauseNanos how long nothing should be sent; 0 if it does not say so
- * @param paceNanos the time that what is left gives to each call; 0 if it does not say so
- * @param paceForNanos the most that answers which come together can add up to: what is left has to last no longer
- * @param malformed whether something was not understood
+ * @param pauseNanos how long nothing should be sent; 0 if the answer does not say so
+ * @param paceNanos the time of each call if the calls left are spread evenly; 0 if the answer does not say so
+ * @param paceForNanos the most that the paces of several answers add up to: the calls left need not last longer
+ * @param malformed whether a field was malformed
  */
 record ServerLimitHint(long pauseNanos, long paceNanos, long paceForNanos, boolean malformed) {
 
-    /** Nothing was understood. */
+    /** No field could be read. */
     static final ServerLimitHint MALFORMED = new ServerLimitHint(0, 0, 0, true);
 
     private static final int TOO_MANY_REQUESTS = 429;
@@ -30,38 +30,39 @@ record ServerLimitHint(long pauseNanos, long paceNanos, long paceForNanos, boole
         Clock clock = heeded.clock();
 
         boolean refused = status == TOO_MANY_REQUESTS || status == SERVICE_UNAVAILABLE;
-        List<String> lines = heeded.heedsRetryAfter() && refused ? headers.header(RetryAfter.FIELD) : List.of();
+        List<String> lines = heeded.retryAfter() && refused ? headers.header(RetryAfter.FIELD) : List.of();
         RetryAfter.Named named = RetryAfter.of(lines, date, clock);
-        // A time that has passed says nothing about what is left.
+        // A time in the past does not say what is left.
         Optional<Duration> retryAfter = named.time().filter(time -> !time.isZero());
 
         QuotaFields fields = new QuotaFields(headers::header, () -> RetryAfter.now(date, clock));
-        if (heeded.heedsRateLimitFields()) {
+        if (heeded.rateLimitFields()) {
             fields.readDrafts();
         }
-        if (heeded.heedsLegacyFields() && fields.quotas().isEmpty()) {
+        if (heeded.legacyFields() && fields.quotas().isEmpty()) {
             fields.readLegacy();
         }
         boolean malformed = fields.malformed() || named.malformed();
         long longest = heeded.maxPause().toNanos();
-        ServerLimitHint word = new ServerLimitHint(
+        ServerLimitHint hint = new ServerLimitHint(
                 retryAfter.map(time -> capped(time, longest)).orElse(0L), 0, 0, malformed);
         for (Quota quota : fields.quotas()) {
             long until = capped(Duration.ofSeconds(quota.seconds()), longest);
-            word = quota.remaining() > 0
-                    ? word.pacedAtMost(quota.remaining(), until, quota.endless() ? longest : until)
-                    : retryAfter.isPresent() ? word : word.pausedAtLeast(until);
+            if (quota.remaining() > 0) {
+                hint = hint.pacedAtMost(quota.paceNanos(until), quota.endless() ? longest : until);
+            } else if (retryAfter.isEmpty()) {
+                hint = hint.pausedAtLeast(quota.pauseNanos(until));
+            }
         }
-        return word;
+        return hint;
     }
 
     private ServerLimitHint pausedAtLeast(long nanos) {
         return new ServerLimitHint(Math.max(pauseNanos, nanos), paceNanos, paceForNanos, malformed);
     }
 
-    /** Of several limits the one that gives least time to each call, rounded up. */
-    private ServerLimitHint pacedAtMost(long calls, long nanos, long mostNanos) {
-        long each = -Math.floorDiv(-nanos, calls);
+    /** The slowest of several paces. */
+    private ServerLimitHint pacedAtMost(long each, long mostNanos) {
         return each > paceNanos ? new ServerLimitHint(pauseNanos, each, mostNanos, malformed) : this;
     }
 

@@ -9,14 +9,14 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Passes on to the limiter what answers say. Never fails a call, and never makes it wait: a limiter in this process has the pause when
- * the answer is passed on; one in Redis has been sent it, before anything that whoever reads the answer may ask.
+ * Pauses keys of the limiter as answers say. It never fails a call and never delays one. When the caller gets the answer, a
+ * limiter in this process has the pause, and one in Redis has been sent it.
  */
 final class ServerLimitTracker {
 
     private final RateLimiter limiter;
     private final ServerLimitSpec heeded;
-    private final PauseAccumulator pacer = new PauseAccumulator(Schedulers.parallel());
+    private final PauseAccumulator pauseAccumulator = new PauseAccumulator(Schedulers.parallel());
 
     private final LongAdder pauses = new LongAdder();
     private final LongAdder slowdowns = new LongAdder();
@@ -34,23 +34,23 @@ final class ServerLimitTracker {
 
     /** @param permits what the call cost */
     void learn(String key, long permits, ClientResponse answer) {
-        ServerLimitHint word = wordOf(answer);
-        if (word.malformed()) {
+        ServerLimitHint hint = hintOf(answer);
+        if (hint.malformed()) {
             malformed.increment();
         }
-        if (word.pauseNanos() > 0) {
+        if (hint.pauseNanos() > 0) {
             pauses.increment();
-            pause(key, word.pauseNanos());
-        } else if (heeded.slowsDown() && isBelowOurs(word, permits)) {
+            pause(key, hint.pauseNanos());
+        } else if (heeded.slowDown() && isBelowOurs(hint, permits)) {
             slowdowns.increment();
             pause(
                     key,
-                    pacer.pauseNanos(DirectLimiter.of(limiter).sharedKey(key), word.paceNanos(), word.paceForNanos()));
+                    pauseAccumulator.pauseNanos(DirectLimiter.of(limiter).sharedKey(key), hint.paceNanos(), hint.paceForNanos()));
         }
     }
 
-    /** Whatever a server writes, its answer is passed on: what makes the reading fail counts as malformed. */
-    private ServerLimitHint wordOf(ClientResponse answer) {
+    /** Whatever a server writes, the caller gets its answer: fields that cannot be read count as malformed. */
+    private ServerLimitHint hintOf(ClientResponse answer) {
         try {
             return ServerLimitHint.of(answer, heeded);
         } catch (RuntimeException notUnderstood) {
@@ -58,8 +58,8 @@ final class ServerLimitTracker {
         }
     }
 
-    private boolean isBelowOurs(ServerLimitHint word, long permits) {
-        return word.paceNanos()
+    private boolean isBelowOurs(ServerLimitHint hint, long permits) {
+        return hint.paceNanos()
                 > limiter.policy().timeFor(permits).map(Duration::toNanos).orElse(0L);
     }
 

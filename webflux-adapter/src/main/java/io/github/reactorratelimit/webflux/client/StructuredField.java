@@ -8,18 +8,33 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.IntPredicate;
+import java.util.regex.MatchResult;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads lists and dictionaries of structured fields (RFC 9651) as strictly as that asks for: what is wrong anywhere makes the whole field
- * count as absent. Without inner lists and display strings, which the fields about limits never hold. One pass over the text, whose
- * length the caller bounds.
+ * Reads lists and dictionaries of structured fields (RFC 9651). As the RFC asks, a mistake anywhere makes the whole
+ * field count as absent. Inner lists and display strings, which the fields about limits never hold, count as mistakes.
+ * The caller bounds the length of the text.
  */
 final class StructuredField {
 
-    private static final int INTEGER_DIGITS = 15;
-    private static final int DECIMAL_WHOLE_DIGITS = 12;
-    private static final int DECIMAL_FRACTION_DIGITS = 3;
+    private static final String KEY = "([a-z*][a-z0-9_.*-]*+)(=)?";
+    private static final Pattern NAME = Pattern.compile(KEY);
+    private static final Pattern PARAMETER = Pattern.compile("; *+" + KEY);
+    private static final Pattern BLANKS = Pattern.compile(" *+");
+
+    /** A comma with another member behind it, or the end. */
+    private static final Pattern SEPARATOR = Pattern.compile("[ \\t]*+(?:\\z|,[ \\t]*+(?!\\z))");
+
+    private static final Pattern ITEM = Pattern.compile("(?<decimal>-?[0-9]{1,12}\\.[0-9]{1,3})"
+            + "|(?<integer>-?[0-9]{1,15})"
+            + "|@(?<date>-?[0-9]{1,15})"
+            + "|\"(?<string>(?:[ !#-\\[\\]-~]|\\\\[\"\\\\])*+)\""
+            + "|(?<token>[A-Za-z*][A-Za-z0-9!#$%&'*+.^_`|~:/-]*+)"
+            + "|:(?<bytes>[A-Za-z0-9+/=]*+):"
+            + "|\\?(?<bool>[01])");
 
     /** What stands between commas: a value, under a name in a dictionary, and its parameters. */
     record Member(Object value, Map<String, Object> parameters) {}
@@ -41,11 +56,12 @@ final class StructuredField {
         }
     }
 
-    private final String text;
-    private int at;
+    /** Its region is the text that has not been read. */
+    private final Matcher rest;
 
     private StructuredField(String text) {
-        this.text = text;
+        this.rest = BLANKS.matcher(text);
+        take(BLANKS);
     }
 
     /** The members of a list; empty if it is malformed. */
@@ -68,170 +84,91 @@ final class StructuredField {
 
     private List<Member> readList() throws Malformed {
         List<Member> members = new ArrayList<>();
-        skip(c -> c == ' ');
-        while (at < text.length()) {
-            members.add(new Member(bareItem(), parameters()));
-            nextMember();
+        while (hasMore()) {
+            members.add(new Member(item(), parameters()));
+            require(SEPARATOR);
         }
         return members;
     }
 
     private Map<String, Member> readDictionary() throws Malformed {
         Map<String, Member> members = new LinkedHashMap<>();
-        skip(c -> c == ' ');
-        while (at < text.length()) {
-            String name = key();
-            Object value = takeIf('=') ? bareItem() : true;
-            members.put(name, new Member(value, parameters()));
-            nextMember();
+        while (hasMore()) {
+            MatchResult name = require(NAME);
+            members.put(name.group(1), new Member(valueOf(name), parameters()));
+            require(SEPARATOR);
         }
         return members;
     }
 
-    /** Behind a comma, or at the end. */
-    private void nextMember() throws Malformed {
-        skip(c -> c == ' ' || c == '\t');
-        if (at < text.length()) {
-            require(takeIf(','));
-            skip(c -> c == ' ' || c == '\t');
-            require(at < text.length());
-        }
-    }
-
     private Map<String, Object> parameters() throws Malformed {
         Map<String, Object> parameters = new HashMap<>();
-        while (takeIf(';')) {
-            skip(c -> c == ' ');
-            String name = key();
-            parameters.put(name, takeIf('=') ? bareItem() : true);
+        for (MatchResult name = take(PARAMETER); name != null; name = take(PARAMETER)) {
+            parameters.put(name.group(1), valueOf(name));
         }
         return parameters;
     }
 
-    private String key() throws Malformed {
-        int from = at;
-        require(isLower(peek()) || peek() == '*');
-        skip(c -> isLower(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '*');
-        return text.substring(from, at);
+    /** A name without a value means true. */
+    private Object valueOf(MatchResult name) throws Malformed {
+        return name.group(2) == null ? true : item();
     }
 
-    private Object bareItem() throws Malformed {
-        int first = peek();
-        if (first == '-' || isDigit(first)) {
-            return number();
+    private Object item() throws Malformed {
+        if (!rest.usePattern(ITEM).lookingAt()) {
+            throw new Malformed();
         }
-        if (isLetter(first) || first == '*') {
-            return token();
+        Object value = valueOf(rest);
+        rest.region(rest.end(), rest.regionEnd());
+        return value;
+    }
+
+    private static Object valueOf(Matcher item) throws Malformed {
+        if (item.group("decimal") != null) {
+            return new BigDecimal(item.group());
         }
-        at++;
-        return switch (first) {
-            case '"' -> string();
-            case ':' -> bytes();
-            case '?' -> bool();
-            case '@' -> date();
-            default -> throw new Malformed();
-        };
-    }
-
-    private Object number() throws Malformed {
-        int from = at;
-        takeIf('-');
-        int whole = run(StructuredField::isDigit);
-        require(whole > 0);
-        if (!takeIf('.')) {
-            require(whole <= INTEGER_DIGITS);
-            return Long.parseLong(text.substring(from, at));
+        if (item.group("integer") != null) {
+            return Long.valueOf(item.group());
         }
-        int fraction = run(StructuredField::isDigit);
-        require(whole <= DECIMAL_WHOLE_DIGITS && fraction > 0 && fraction <= DECIMAL_FRACTION_DIGITS);
-        return new BigDecimal(text.substring(from, at));
-    }
-
-    private Date date() throws Malformed {
-        if (number() instanceof Long seconds) {
-            return new Date(seconds);
+        if (item.group("date") != null) {
+            return new Date(Long.parseLong(item.group("date")));
         }
-        throw new Malformed();
-    }
-
-    private String string() throws Malformed {
-        StringBuilder string = new StringBuilder();
-        while (!takeIf('"')) {
-            int c = peek();
-            at++;
-            if (c == '\\') {
-                c = peek();
-                at++;
-                require(c == '"' || c == '\\');
-            }
-            require(c >= ' ' && c <= '~');
-            string.append((char) c);
+        if (item.group("string") != null) {
+            return item.group("string").replaceAll("\\\\(.)", "$1");
         }
-        return string.toString();
+        if (item.group("token") != null) {
+            return new Token(item.group());
+        }
+        return item.group("bytes") == null ? item.group().equals("?1") : bytes(item.group("bytes"));
     }
 
-    private Token token() {
-        int from = at;
-        skip(c -> isLetter(c) || isDigit(c) || "!#$%&'*+-.^_`|~:/".indexOf(c) >= 0);
-        return new Token(text.substring(from, at));
-    }
-
-    private Bytes bytes() throws Malformed {
-        int end = text.indexOf(':', at);
-        require(end >= 0);
-        String base64 = text.substring(at, end);
-        at = end + 1;
+    private static Bytes bytes(String base64) throws Malformed {
         try {
             Base64.getDecoder().decode(base64);
+            return new Bytes(base64);
         } catch (IllegalArgumentException notBase64) {
             throw new Malformed();
         }
-        return new Bytes(base64);
     }
 
-    private Boolean bool() throws Malformed {
-        boolean isTrue = takeIf('1');
-        require(isTrue || takeIf('0'));
-        return isTrue;
+    private boolean hasMore() {
+        return rest.regionStart() < rest.regionEnd();
     }
 
-    private int peek() {
-        return at < text.length() ? text.charAt(at) : -1;
-    }
-
-    private boolean takeIf(char expected) {
-        boolean there = peek() == expected;
-        at += there ? 1 : 0;
-        return there;
-    }
-
-    private void skip(IntPredicate skipped) {
-        run(skipped);
-    }
-
-    private int run(IntPredicate taken) {
-        int from = at;
-        while (at < text.length() && taken.test(text.charAt(at))) {
-            at++;
-        }
-        return at - from;
-    }
-
-    private static void require(boolean holds) throws Malformed {
-        if (!holds) {
+    private MatchResult require(Pattern pattern) throws Malformed {
+        MatchResult found = take(pattern);
+        if (found == null) {
             throw new Malformed();
         }
+        return found;
     }
 
-    private static boolean isDigit(int c) {
-        return c >= '0' && c <= '9';
-    }
-
-    private static boolean isLower(int c) {
-        return c >= 'a' && c <= 'z';
-    }
-
-    private static boolean isLetter(int c) {
-        return isLower(c) || (c >= 'A' && c <= 'Z');
+    private @Nullable MatchResult take(Pattern pattern) {
+        if (!rest.usePattern(pattern).lookingAt()) {
+            return null;
+        }
+        MatchResult found = rest.toMatchResult();
+        rest.region(found.end(), rest.regionEnd());
+        return found;
     }
 }
