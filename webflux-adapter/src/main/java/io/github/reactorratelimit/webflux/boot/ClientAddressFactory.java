@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import org.springframework.web.server.ServerWebExchange;
 
-/** Who calls: the address of a client, and whether it is limited at all. */
+/** Finds the address of a client, and the clients that are not limited. */
 final class ClientAddressFactory {
 
     private static final String AT = "reactor-ratelimit.client-address";
@@ -25,7 +25,7 @@ final class ClientAddressFactory {
         return PropertyChecks.of(AT + ".ipv6-prefix", () -> byNetwork.withIpv6Prefix(properties.ipv6Prefix()));
     }
 
-    /** A transformer takes the headers away before anybody reads them: every client would be the proxy. */
+    /** A transformer removes the headers before they can be read: every client would be the proxy. */
     static void requireHeadersLeft(RateLimitProperties.Address properties) {
         PropertyChecks.check(
                 !reads(source(properties, proxies(properties))),
@@ -55,7 +55,7 @@ final class ClientAddressFactory {
         PropertyChecks.check(
                 !reads || proxies.isPresent(),
                 AT + ".trusted-proxies",
-                "is needed (or trusted-hops), such as 10.0.0.0/8: anybody can write the header");
+                "is needed (or trusted-hops), such as 10.0.0.0/8: any client can write the header");
         return switch (source) {
             case PEER -> ClientAddress.ofPeer();
             case REPORTED_BY_SERVER -> ClientAddress.reportedByServer();
@@ -74,7 +74,7 @@ final class ClientAddressFactory {
         return Optional.of(PropertyChecks.of(AT + ".trusted-hops", () -> TrustedProxies.hops(hops)));
     }
 
-    /** ClientAddressFactory that are not limited; empty if all are. */
+    /** The clients that are not limited; empty if all are. */
     static Optional<Predicate<ServerWebExchange>> exempt(
             RateLimitProperties.AllowList properties, ClientAddress address) {
         List<Cidr> networks = PropertyChecks.orNone(properties.networks());

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
@@ -17,23 +18,17 @@ import reactor.core.publisher.Mono;
  * @param properties as they were when the application started
  * @param rule what the engine applies
  * @param hard decides
- * @param soft decides who waits; null if nobody does because of a soft limit
- * @param overrides policies of keys that have their own; null if there were none at the start
- * @param statistics counts its decisions
- * @param store where it lives
- * @param configured the numbers that the configuration had when it was last read; others may rule, because somebody changed them
+ * @param soft decides which requests wait; null if there is no soft limit
+ * @param configured the settings that were last read from the configuration; others may be in effect after a change
  */
 record ConfiguredLimit(
         LimitProperties properties,
         RateLimitRule rule,
-        ReopenableLimiter hard,
-        @Nullable ReopenableLimiter soft,
-        @Nullable KeyPolicies overrides,
-        LimitStatistics statistics,
-        StoreKind store,
+        ManagedLimiter hard,
+        @Nullable ManagedLimiter soft,
         AtomicReference<LimitSettings> configured) {
 
-    /** Of nobody. A limiter that was asked for a key knows which policy rules. */
+    /** No client has this key. A limiter knows its policy in effect after a request for any key. */
     private static final String ANY_KEY = "-";
 
     String name() {
@@ -44,44 +39,61 @@ record ConfiguredLimit(
         return hard.current();
     }
 
-    /** Whether none of these numbers can rule: permits in flight cannot be carried over to a limit by time, nor the other way round. */
-    boolean isOfAnotherKind(LimitSettings numbers) {
-        return limiter().policy().needsRelease() != numbers.policy().needsRelease();
+    StoreKind store() {
+        return hard.store();
     }
 
-    /** Why no request could ever pass if these numbers ruled; null if some can. What a request costs stays as it was at the start. */
+    /** Its limiters. */
+    Stream<ManagedLimiter> limiters() {
+        return Stream.of(hard, soft).filter(Objects::nonNull);
+    }
+
+    /** Whether the limiter looks up policies of keys: it had overrides when it was made. */
+    private boolean hasOverrides() {
+        return !PropertyChecks.orNone(properties.overrides()).isEmpty();
+    }
+
+    /**
+     * Whether none of these settings can take effect: permits in flight cannot be carried over to a limit by time, or back.
+     */
+    boolean isOfAnotherKind(LimitSettings settings) {
+        return limiter().policy().needsRelease() != settings.policy().needsRelease();
+    }
+
+    /**
+     * Why no request could ever pass with these settings; null if some can. The cost of a request stays as it was at the start.
+     */
     @Nullable
-    String obstacleToRequests(LimitSettings numbers) {
-        return numbers.obstacleTo(properties.costOfEach(), overrides != null);
+    String obstacleToRequests(LimitSettings settings) {
+        return settings.obstacleTo(properties.costOfEach(), hasOverrides());
     }
 
-    /** Which of these numbers cannot rule from now on, and why; empty if all can. */
-    List<String> obstacles(LimitSettings numbers) {
+    /** Which of these settings need a restart, and why; empty if all can take effect. */
+    List<String> obstacles(LimitSettings settings) {
         List<String> obstacles = new ArrayList<>();
-        if ((numbers.soft() == null) != (soft == null)) {
+        if ((settings.soft() == null) != (soft == null)) {
             obstacles.add("soft-limit was added or removed");
         }
-        if (overrides == null && !numbers.overrides().isEmpty()) {
+        if (!hasOverrides() && !settings.overrides().isEmpty()) {
             obstacles.add("overrides were added where there were none");
         }
         return obstacles;
     }
 
     /**
-     * Lets those of these numbers rule from now on that differ from the ones configured before; true if something changed. What was
-     * spent is kept, and what somebody changed meanwhile too where the configuration is as it was.
+     * Applies those of these settings that differ from the ones configured before; true if something changed. Usage so far is
+     * kept. So is a change made at runtime, unless its setting was changed in the configuration too.
      */
-    Mono<Boolean> change(LimitSettings numbers) {
+    Mono<Boolean> change(LimitSettings settings) {
         return Mono.defer(() -> {
             LimitSettings before = lastConfigured();
-            Mono<Boolean> hard = changed(limiter(), before.policy(), numbers.policy());
-            Mono<Boolean> softer = soft == null || numbers.soft() == null
+            Mono<Boolean> harder = changed(limiter(), before.policy(), settings.policy());
+            Mono<Boolean> softer = soft == null || settings.soft() == null
                     ? Mono.just(false)
-                    : changed(soft.current(), before.soft(), numbers.soft());
-            return hard.zipWith(softer, (one, other) -> {
-                boolean others = overrides != null && overrides.replace(numbers.overrides());
-                configured.set(numbers);
-                return others || one || other;
+                    : changed(soft.current(), before.soft(), settings.soft());
+            return harder.zipWith(softer, (one, other) -> {
+                configured.set(settings);
+                return one || other || (hasOverrides() && !settings.overrides().equals(before.overrides()));
             });
         });
     }
@@ -97,27 +109,16 @@ record ConfiguredLimit(
         return Objects.requireNonNull(configured.get());
     }
 
-    /** Whether what rules here may be what another instance says. */
+    /** Whether another instance may have changed the policy in effect. */
     boolean followsOthers() {
-        return store == StoreKind.REDIS && !limiter().policy().needsRelease();
+        return store() == StoreKind.REDIS && !limiter().policy().needsRelease();
     }
 
-    /** Which policy rules instead of the configured one, as soon as that is known; empty if that one does, or nobody can tell. */
+    /** The policy in effect as soon as it is known, if it is not the configured one; empty otherwise. */
     Mono<RateLimitPolicy> overridingPolicy() {
         return Mono.defer(() -> limiter().peek(ANY_KEY))
                 .onErrorComplete()
                 .then(Mono.fromSupplier(limiter()::policy))
-                .filter(ruling -> !ruling.equals(lastConfigured().policy()));
-    }
-
-    Mono<Void> close() {
-        return soft == null ? hard.close() : Mono.whenDelayError(hard.close(), soft.close());
-    }
-
-    void reopen() {
-        hard.reopen();
-        if (soft != null) {
-            soft.reopen();
-        }
+                .filter(inEffect -> !inEffect.equals(lastConfigured().policy()));
     }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param name its name
  * @param policy the policy in effect
  * @param paths its path patterns; empty for every path
- * @param key what it counts by, as it is written in the configuration; null for a rule of the application's own
+ * @param key what it counts by, as the configuration says it; null for a rule bean of the application
  * @param store where it lives; null if its limiter was not made by {@link RateLimits}
  * @param statistics its decisions since the application started; null if its limiter was not made by {@link RateLimits}
  * @param hotKeys its hot keys; null if its limiter was not made by {@link RateLimits}

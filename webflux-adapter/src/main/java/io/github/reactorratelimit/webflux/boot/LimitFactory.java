@@ -11,7 +11,6 @@ import io.github.reactorratelimit.webflux.RequestCost;
 import io.github.reactorratelimit.webflux.StatusSet;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.MissingKeyAction;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.Mode;
-import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -26,13 +25,14 @@ import org.springframework.http.HttpStatusCode;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.bind.annotation.RequestMethod;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
 import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /** Makes limits of their properties. */
 final class LimitFactory {
 
-    /** How long a limiter may answer by an override that was changed meanwhile. */
+    /** How long a limiter may keep using an override that was changed. */
     private static final Duration OVERRIDES_KEPT = Duration.ofSeconds(1);
 
     private static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
@@ -46,7 +46,7 @@ final class LimitFactory {
     private final int hotKeys;
 
     /**
-     * @param exempt callers that are not limited
+     * @param exempt requests that are not limited
      */
     LimitFactory(
             LimitKeys keys,
@@ -95,14 +95,11 @@ final class LimitFactory {
     }
 
     /** A limiter of the application itself: like those of limits, with what {@code more} adds. */
-    OwnLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
+    ManagedLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
         LimitStatistics statistics = new LimitStatistics(hotKeys);
-        ReopenableLimiter limiter = new ReopenableLimiter(() -> more.apply(
+        return new ManagedLimiter(stores.standardKind(), statistics, () -> more.apply(
                         builder(name, policy, statistics).store(stores.standard(policy, "limiter '" + name + "'")))
                 .build());
-        StoreKind store = stores.standardKind();
-        return new OwnLimiter(
-                limiter, store == StoreKind.REDIS ? limiter.proxy() : limiter.current(), statistics, store);
     }
 
     private RateLimiterBuilder builder(String name, RateLimitPolicy policy, LimitStatistics statistics) {
@@ -111,16 +108,6 @@ final class LimitFactory {
                 .recorder(recorders.of(name))
                 .keyRecorder(statistics);
     }
-
-    /**
-     * A limiter of the application itself.
-     *
-     * @param opened closes and opens it
-     * @param limiter decides
-     * @param statistics counts its decisions
-     * @param store where it lives
-     */
-    record OwnLimiter(ReopenableLimiter opened, RateLimiter limiter, LimitStatistics statistics, StoreKind store) {}
 
     private static MissingKey missingKey(LimitProperties limit, String at) {
         Integer status = limit.missingKeyStatus();
@@ -150,9 +137,9 @@ final class LimitFactory {
         exempt.ifPresent(rule::unless);
     }
 
-    /** A client chooses whether it sends a length: by default, a body of unknown length costs the whole limit. */
+    /** Clients choose whether they send a length. By default a body of unknown length costs the whole limit. */
     private static RequestCost cost(
-            LimitProperties limit, ReopenableLimiter limiter, LimitSettings settings, String at) {
+            LimitProperties limit, ManagedLimiter limiter, LimitSettings settings, String at) {
         Long given = limit.cost();
         RequestCost fixed = PropertyChecks.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
         if (limit.bytesPerPermit() == null) {
@@ -167,12 +154,12 @@ final class LimitFactory {
                         : RequestCost.contentLength(bytes, given));
     }
 
-    /** Whether only keys with a limit of their own can ever pay as much: a rule would refuse that, as it knows nothing of them. */
+    /** Whether only keys with an override can pay this cost. A rule does not know them and would refuse it. */
     private static boolean isOnlyForSome(@Nullable Long cost, LimitSettings settings) {
         return cost != null && settings.overrides().values().stream().anyMatch(policy -> policy.capacity() >= cost);
     }
 
-    /** Without authentication no request has a principal: a missing key would be the rule. */
+    /** Without authentication no request has a principal, so that every key is missing. */
     private static void warnIfNobodyIsLoggedIn(String name, List<LimitKey> key) {
         if (key.stream().anyMatch(LimitKey::isOnlyOfUsers)
                 && !ClassUtils.isPresent(SECURITY, LimitFactory.class.getClassLoader())) {
@@ -202,18 +189,21 @@ final class LimitFactory {
     private ConfiguredLimit limited(
             LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitSettings settings, String at) {
         LimitStatistics statistics = new LimitStatistics(hotKeys);
-        KeyPolicies overrides = settings.overrides().isEmpty() ? null : new KeyPolicies(settings.overrides());
         AtomicReference<LimitSettings> configured = new AtomicReference<>(settings);
         RateLimitPolicy shadow = new LimitPolicies(limit, at).beside(limit.shadow(), "shadow");
         Duration maxWait = maxWait(limit, at);
-        ReopenableLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
+        ManagedLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
         rule.mode(PropertyChecks.of(at + ".max-wait", () -> mode(soft, maxWait)));
-        ReopenableLimiter hard = new ReopenableLimiter(() -> {
+        ManagedLimiter hard = new ManagedLimiter(stores.kind(limit), statistics, () -> {
             RateLimitPolicy policy = Objects.requireNonNull(configured.get()).policy();
             RateLimiterBuilder builder =
                     builder(name, policy, statistics).store(stores.of(limit, limit.prepaid(), policy, at));
-            if (overrides != null) {
-                builder.policyPerKey(overrides::of, OVERRIDES_KEPT);
+            if (!settings.overrides().isEmpty()) {
+                builder.policyPerKey(
+                        key -> Mono.justOrEmpty(Objects.requireNonNull(configured.get())
+                                .overrides()
+                                .get(key)),
+                        OVERRIDES_KEPT);
             }
             if (shadow != null) {
                 builder.shadow(shadow);
@@ -223,15 +213,14 @@ final class LimitFactory {
         rule.cost(cost(limit, hard, settings, at));
         RateLimitRule made =
                 PropertyChecks.of(at, () -> rule.limiter(hard::current).build());
-        return new ConfiguredLimit(limit, made, hard, soft, overrides, statistics, stores.kind(limit), configured);
+        return new ConfiguredLimit(limit, made, hard, soft, configured);
     }
 
-    private ReopenableLimiter soft(
+    private ManagedLimiter soft(
             LimitProperties limit, String name, AtomicReference<LimitSettings> configured, String at) {
         String softName = name + ".soft";
         return PropertyChecks.of(
-                at + ".soft-limit",
-                () -> new ReopenableLimiter(() -> {
+                at + ".soft-limit", () -> new ManagedLimiter(stores.kind(limit), new LimitStatistics(0), () -> {
                     RateLimitPolicy policy = Objects.requireNonNull(
                             Objects.requireNonNull(configured.get()).soft());
                     return RateLimiter.builder(policy)
@@ -251,18 +240,18 @@ final class LimitFactory {
         PropertyChecks.check(
                 limit.mode() != Mode.REJECT || limit.maxWait() == null,
                 at + ".max-wait",
-                "is only for mode delay: with mode reject nobody waits");
+                "is only for mode delay: with mode reject no request waits");
         PropertyChecks.check(
                 limit.mode() != Mode.REJECT || limit.softLimit() == null,
                 at + ".soft-limit",
-                "is only for mode delay: with mode reject nobody waits");
+                "is only for mode delay: with mode reject no request waits");
         return limit.maxWait();
     }
 
-    private static RateLimitMode mode(@Nullable ReopenableLimiter soft, @Nullable Duration maxWait) {
+    private static RateLimitMode mode(@Nullable ManagedLimiter soft, @Nullable Duration maxWait) {
         if (maxWait == null) {
             return RateLimitMode.reject();
         }
-        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft.proxy(), maxWait);
+        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft.stable(), maxWait);
     }
 }

@@ -7,10 +7,10 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * What a limit counts requests by, as it is written in the configuration: {@code ip}, {@code api-key:X-Api-Key}, {@code
+ * The key of a limit as the configuration says it: {@code ip}, {@code api-key:X-Api-Key}, {@code
  * principal or ip}.
  *
- * @param alternatives of which the first counts that a request has
+ * @param alternatives the first one that a request has counts
  */
 public record LimitKey(List<Source> alternatives) {
 
@@ -103,12 +103,12 @@ public record LimitKey(List<Source> alternatives) {
         return Arrays.stream(Kind.values()).map(Kind::form).collect(Collectors.joining(", "));
     }
 
-    /** Whether a request has it only after it has been authenticated. */
+    /** Whether it can be found only after authentication. */
     boolean needsUser() {
         return alternatives.stream().anyMatch(source -> source.kind() == Kind.PRINCIPAL);
     }
 
-    /** Whether nobody has it who is not logged in. */
+    /** Whether only authenticated requests have it. */
     boolean isOnlyOfUsers() {
         return alternatives.stream().allMatch(source -> source.kind() == Kind.PRINCIPAL);
     }

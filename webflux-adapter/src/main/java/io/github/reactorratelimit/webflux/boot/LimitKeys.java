@@ -11,7 +11,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.springframework.web.util.pattern.PathPatternParser;
 
-/** Makes keys of requests of what is written about them. */
+/** Makes the keys of requests that the configuration describes. */
 final class LimitKeys {
 
     private final ClientAddress address;
@@ -19,7 +19,7 @@ final class LimitKeys {
     private final Function<String, WebKey> beans;
 
     /**
-     * @param beans yields the application's key of a name, or throws an {@link IllegalArgumentException}
+     * @param beans yields the application's {@code WebKey} bean of a name, or throws an {@link IllegalArgumentException}
      */
     LimitKeys(ClientAddress address, PathPatternParser parser, Function<String, WebKey> beans) {
         this.address = address;
@@ -30,7 +30,7 @@ final class LimitKeys {
     /**
      * The key of a limit.
      *
-     * @param legible whether the values of a header have to be known, because some have limits of their own
+     * @param legible whether values of a header stay readable, because some have an override
      */
     WebKey key(List<LimitKey> parts, boolean legible) {
         WebKey[] keys = parts.stream().map(part -> either(part, legible)).toArray(WebKey[]::new);
@@ -71,13 +71,14 @@ final class LimitKeys {
     }
 
     /**
-     * The key for which somebody counts who is called so in the configuration.
+     * The key that an override is for.
      *
-     * @throws IllegalArgumentException if that cannot be told from the name
+     * @param name the client's name in the configuration
+     * @throws IllegalArgumentException if the name does not determine the key
      */
     String named(List<LimitKey> parts, String name) {
         if (parts.size() != 1 || parts.get(0).alternatives().size() != 1) {
-            throw new IllegalArgumentException("limits of their own are for limits with one key only");
+            throw new IllegalArgumentException("overrides are for limits with one key only");
         }
         Source source = parts.get(0).alternatives().get(0);
         return switch (source.kind()) {
@@ -88,7 +89,7 @@ final class LimitKeys {
             case PATH -> WebKeys.keyOfPathVariable(name);
             case BEAN -> name;
             case SESSION, BEARER_TOKEN, COOKIE, ALL ->
-                throw new IllegalArgumentException("limits of their own are not for keys of "
+                throw new IllegalArgumentException("overrides are not for keys of "
                         + source.kind().text() + "; they are for " + Kind.IP.text()
                         + ", principal, api-key, header, path and bean");
         };

@@ -61,7 +61,7 @@ record LimitPolicies(LimitProperties limit, String at) {
         PropertyChecks.check(
                 limit.algorithm() != Algorithm.CONCURRENCY,
                 at + "." + property,
-                "is not for algorithm concurrency: give it a limit of its own, with a max-wait");
+                "is not for algorithm concurrency: add another limit, with a max-wait");
         return policy(rate, null, property, at);
     }
 

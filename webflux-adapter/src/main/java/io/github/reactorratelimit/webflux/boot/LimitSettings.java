@@ -8,11 +8,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What of a limit can change while the application runs.
+ * The part of a limit that can change while the application runs.
  *
- * @param source the properties that say so
- * @param policy of keys that have none of their own
- * @param soft above which requests wait; null if there is none
+ * @param source the properties of the limit
+ * @param policy the policy of keys without an override
+ * @param soft the policy above which requests wait; null if there is none
  * @param overrides policies by key
  */
 record LimitSettings(
@@ -22,24 +22,24 @@ record LimitSettings(
         Map<String, RateLimitPolicy> overrides) {
 
     /**
-     * Those of a limit.
+     * The settings of a limit.
      *
      * @param at the name of the limit's properties
      */
     static LimitSettings of(LimitProperties limit, LimitKeys keys, String at) {
         LimitPolicies policies = new LimitPolicies(limit, at);
-        LimitSettings numbers = new LimitSettings(
+        LimitSettings settings = new LimitSettings(
                 limit,
                 policies.policy(),
                 policies.beside(limit.softLimit(), "soft-limit"),
                 overrides(policies, keys, at + ".overrides"));
-        numbers.checkSoft(at);
-        String obstacle = numbers.obstacleTo(limit.costOfEach(), true);
+        settings.checkSoft(at);
+        String obstacle = settings.obstacleTo(limit.costOfEach(), true);
         PropertyChecks.check(obstacle == null, at + ".cost", "is too much: " + obstacle);
-        return numbers;
+        return settings;
     }
 
-    /** The same with another limit, as an operator says it. */
+    /** The same settings with another limit, as an operator requests it. */
     LimitSettings withLimit(Rate limit, @Nullable Long burst, String at) {
         return new LimitSettings(source, new LimitPolicies(source, at).policy(limit, burst), soft, overrides);
     }
@@ -47,7 +47,7 @@ record LimitSettings(
     /**
      * Why no request that costs as much could ever pass; null if some can.
      *
-     * @param withOverrides whether the overrides rule too
+     * @param withOverrides whether overrides apply too
      */
     @Nullable
     String obstacleTo(long cost, boolean withOverrides) {
@@ -76,7 +76,7 @@ record LimitSettings(
         PropertyChecks.check(
                 !above || !overrides.isEmpty(),
                 at + ".soft-limit",
-                "is above the limit, and no key has a higher one: nobody would ever wait");
+                "is above the limit, and no key has a higher one: no request would ever wait");
     }
 
     private static Map<String, RateLimitPolicy> overrides(LimitPolicies of, LimitKeys keys, String at) {
@@ -90,7 +90,7 @@ record LimitSettings(
                     here + ".key",
                     () -> keys.named(PropertyChecks.orNone(of.limit().key()), name));
             RateLimitPolicy policy = of.override(overrides.get(i), here);
-            PropertyChecks.check(policies.put(key, policy) == null, here + ".key", "has a limit of its own already");
+            PropertyChecks.check(policies.put(key, policy) == null, here + ".key", "has an override already");
         }
         return Map.copyOf(policies);
     }

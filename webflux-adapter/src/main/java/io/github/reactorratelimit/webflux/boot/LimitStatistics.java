@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** Counts what a limit answered since the application started, and which keys stand out. */
+/** Counts the decisions of a limit since the application started, and its hot keys. */
 final class LimitStatistics implements KeyRecorder {
 
     private final LongAdder allowed = new LongAdder();
@@ -17,7 +17,7 @@ final class LimitStatistics implements KeyRecorder {
     private final @Nullable HotKeys hotKeys;
 
     /**
-     * @param top how many keys are told; 0 for none
+     * @param top the number of hot keys; 0 for none
      */
     LimitStatistics(int top) {
         this.hotKeys =

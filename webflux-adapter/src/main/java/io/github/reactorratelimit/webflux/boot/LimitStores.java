@@ -111,7 +111,7 @@ final class LimitStores {
         Integer instances = PropertyChecks.required(
                 properties.redis().instances(),
                 "reactor-ratelimit.redis.instances",
-                "is needed: while Redis is away each instance gives out its share of the limit");
+                "is needed: while Redis is unavailable each instance grants its share of the limit");
         PropertyChecks.of(at + ".limit", () -> policy.share(instances));
         return instances;
     }

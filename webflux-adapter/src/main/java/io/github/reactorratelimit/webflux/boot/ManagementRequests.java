@@ -17,8 +17,9 @@ import org.springframework.web.util.pattern.PathPattern;
 import org.springframework.web.util.pattern.PathPatternParser;
 
 /**
- * Requests for the endpoints of the Actuator: operators, probes and those who collect meters. Only paths that everybody reads alike are among them: another
- * spelling might lead somewhere else. If the endpoints have a server of their own, the same paths on the other one are the application's.
+ * Requests for the endpoints of the Actuator, by operators, probes and scrapers. Only plain paths count: another
+ * spelling might lead to another handler. If the endpoints have a separate server, the same paths on the application's
+ * server are the application's.
  */
 final class ManagementRequests implements Predicate<ServerWebExchange> {
 

@@ -14,6 +14,7 @@ import io.github.reactorratelimit.webflux.boot.RateLimitProperties.StandardField
 import io.github.reactorratelimit.webflux.key.ClientAddress;
 import io.github.reactorratelimit.webflux.key.WebKey;
 import io.github.reactorratelimit.webflux.observation.RateLimitObservationConvention;
+import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.ArrayList;
@@ -47,6 +48,8 @@ import org.springframework.web.reactive.result.method.annotation.RequestMappingH
 import org.springframework.web.reactive.result.method.annotation.RequestMappingHandlerMapping;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.util.pattern.PathPatternParser;
+import reactor.util.Logger;
+import reactor.util.Loggers;
 
 /**
  * Limits the requests of a WebFlux application by its {@code reactor-ratelimit.*} properties and its {@link RateLimitRule} beans. Every bean gives
@@ -65,6 +68,9 @@ import org.springframework.web.util.pattern.PathPatternParser;
 public class RateLimitAutoConfiguration {
 
     private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
+    private static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
+
+    private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
     @Bean
     @ConditionalOnMissingBean
@@ -86,8 +92,30 @@ public class RateLimitAutoConfiguration {
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         ClientAddressFactory.exempt(properties.allowList(), address),
                         shown ? properties.actuator().hotKeys() : 0));
-        StoreLocationLogger.log(limits, properties, hasRedis, beans);
+        if (!properties.limits().isEmpty()) {
+            logLocations(limits, !hasRedis && properties.store() == null && hasConnectionFactory(beans));
+        }
         return limits;
+    }
+
+    /** Limits should not seem to be shared if they are not. */
+    private static void logLocations(RateLimits limits, boolean shareable) {
+        LOG.info(
+                "Rate limits in Redis: {}; in this process: {}",
+                limits.namesIn(StoreKind.REDIS),
+                limits.namesIn(StoreKind.LOCAL));
+        if (shareable) {
+            LOG.warn(
+                    "Rate limits are not shared through the application's Redis, because Lettuce is not on the class path: add"
+                            + " io.lettuce:lettuce-core and set reactor-ratelimit.redis.uri, or reactor-ratelimit.store: local if each"
+                            + " instance is to have its own");
+        }
+    }
+
+    private static boolean hasConnectionFactory(ListableBeanFactory beans) {
+        ClassLoader loader = RateLimitAutoConfiguration.class.getClassLoader();
+        return ClassUtils.isPresent(FACTORY, loader)
+                && beans.getBeanNamesForType(ClassUtils.resolveClassName(FACTORY, loader), true, false).length > 0;
     }
 
     private static WebKey bean(ListableBeanFactory beans, String name) {
@@ -115,7 +143,7 @@ public class RateLimitAutoConfiguration {
         return new RateLimitRefresher(limits, environment);
     }
 
-    /** Both where the application may have put its settings: a source for a filter, and its handler mappings. */
+    /** By both places where an application has its CORS settings: a source for a filter, and the handler mappings. */
     @Bean
     @ConditionalOnMissingBean
     DenialCors rateLimitDenialCors(
@@ -193,7 +221,7 @@ public class RateLimitAutoConfiguration {
         return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
     }
 
-    /** Limits that limit nothing are found now, and not by whoever counts on them. Those that are only where they are named are found by who names them. */
+    /** A limit that would limit nothing keeps the application from starting. One that is explicit-only is checked where it is named. */
     @Bean
     @ConditionalOnMissingBean(name = "rateLimitEngineCheck")
     SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
@@ -209,7 +237,7 @@ public class RateLimitAutoConfiguration {
         };
     }
 
-    /** An annotation that names no limit is found now, and not by the first request. */
+    /** An annotation that names no limit keeps the application from starting. */
     @Bean
     @ConditionalOnMissingBean(name = "rateLimitedHandlerCheck")
     SmartInitializingSingleton rateLimitedHandlerCheck(
@@ -231,7 +259,7 @@ public class RateLimitAutoConfiguration {
         }
     }
 
-    /** A class: the type of event of a lambda is not known. */
+    /** A class, because the event type of a lambda is unknown. */
     private record RefreshListener(RateLimitRefresher refresher)
             implements ApplicationListener<EnvironmentChangeEvent> {
 

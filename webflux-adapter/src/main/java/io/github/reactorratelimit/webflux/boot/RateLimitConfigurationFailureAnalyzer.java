@@ -22,7 +22,7 @@ import org.springframework.core.convert.ConversionFailedException;
 import org.springframework.core.env.Environment;
 
 /**
- * Tells in which line of which file the property is that a limit cannot be made of. Values are named as they are written in a file: Boot's own
+ * Names the property that is wrong, with its file and line. Values are named as in a configuration file; Boot's
  * analyzer, which comes later, would name the constants of Java.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
@@ -30,7 +30,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
 
     private static final ConfigurationPropertyName OURS = ConfigurationPropertyName.of("reactor-ratelimit");
 
-    /** Letters that differ between a name and the one that was meant. */
+    /** The number of letters by which a similar name may differ. */
     private static final int MAX_DISTANCE = 3;
 
     private final Environment environment;
@@ -62,7 +62,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
                 : analysis(unbound.getName().toString(), reason, unbound);
     }
 
-    /** The names that may have been meant. */
+    /** Similar names, as a hint. */
     private static String similar(ConfigurationPropertyName unknown) {
         Class<?> type = RateLimitProperties.class;
         for (int i = 1; i < unknown.getNumberOfElements() - 1; i++) {
@@ -89,7 +89,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
                         + "?";
     }
 
-    /** Why a value is none, in the words of a configuration file; null if that is not known here. */
+    /** Why a value is refused, in the words of a configuration file; null if another analyzer knows better. */
     static @Nullable String reasonOf(BindException unbound) {
         for (Throwable cause = unbound.getCause(); cause != null; cause = cause.getCause()) {
             if (cause instanceof ConversionFailedException failed) {
@@ -103,7 +103,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
         return null;
     }
 
-    /** Ours as in a file; those of others, the methods of HTTP, by their names. */
+    /** Our constants as in a file, others such as HTTP methods by their names. */
     private static String written(Class<?> type, Object[] constants) {
         boolean ours = type.getName().startsWith("io.github.reactorratelimit.");
         return Arrays.stream(constants)

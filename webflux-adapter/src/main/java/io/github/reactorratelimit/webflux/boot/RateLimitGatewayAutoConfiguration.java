@@ -11,7 +11,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.cloud.gateway.config.GatewayProperties;
-import org.springframework.cloud.gateway.filter.GlobalFilter;
 import org.springframework.cloud.gateway.filter.ratelimit.RateLimiter;
 import org.springframework.cloud.gateway.support.ConfigurationService;
 import org.springframework.context.annotation.Bean;
@@ -19,11 +18,12 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.context.annotation.Primary;
+import org.springframework.web.filter.reactive.ServerWebExchangeContextFilter;
 
 /**
- * Our limits as the rate limiter of Spring Cloud Gateway, where that is on the class path. Comes before the gateway's own configuration, which has the
- * filter only if there is a rate limiter; it is the primary one, because the gateway has another whenever there is Redis. It is only made if the gateway wants it:
- * the application may have excluded the gateway's configuration, and with it what the limiter needs.
+ * Makes limits the rate limiter of Spring Cloud Gateway, if that is on the class path. It comes before the gateway's
+ * configuration, which has the filter only if there is a rate limiter. The limiter is primary, because with Redis the
+ * gateway has another. It is lazy, because the application may have excluded the configuration it depends on.
  */
 @AutoConfiguration(
         beforeName = {
@@ -51,15 +51,15 @@ public class RateLimitGatewayAutoConfiguration {
             return new GatewayRateLimiter(engine, new RouteLimits(limits), configurationService);
         }
 
-        /** The gateway's filter does not tell the request to the rate limiter, which has to know its connection's thread and what it holds. */
+        /** The gateway's filter passes no request to the rate limiter, which needs its event loop and its permits. */
         @Bean
         @ConditionalOnBean(GatewayRateLimiter.class)
-        @ConditionalOnMissingBean(name = "gatewayExchangeInContext")
-        GlobalFilter gatewayExchangeInContext() {
-            return new ExchangeInContext();
+        @ConditionalOnMissingBean
+        ServerWebExchangeContextFilter gatewayExchangeInContext() {
+            return new ServerWebExchangeContextFilter();
         }
 
-        /** A mistake in a route that is configured is found now, and not by the first request. */
+        /** A mistake in a configured route keeps the application from starting. */
         @Bean
         @ConditionalOnMissingBean(name = "gatewayRateLimiterCheck")
         SmartInitializingSingleton gatewayRateLimiterCheck(
@@ -70,7 +70,7 @@ public class RateLimitGatewayAutoConfiguration {
         }
     }
 
-    /** Limits are turned off. Routes name our rate limiter all the same, and their keys the address of a client: without these nothing would pass. */
+    /** Limits are turned off. Routes still refer to our rate limiter and to the client address, so both must be there. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", havingValue = "false")
     @Import(ClientAddressConfiguration.class)

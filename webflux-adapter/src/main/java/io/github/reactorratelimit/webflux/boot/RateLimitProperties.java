@@ -29,13 +29,13 @@ import org.springframework.core.Ordered;
  *
  * @param enabled Whether requests are limited at all.
  * @param limits The limits by name. All that match a request apply to it, by their order, then by their name.
- * @param store Where the state of the limits lives. Redis if the application has it, unless given.
+ * @param store Where the state of the limits lives. Default: redis if the application has it.
  * @param maxKeys Keys that each limit holds in this process. More keys share cells, which is stricter and never laxer: with far more
  *     keys, 12 to 81 % of innocent requests are denied.
  * @param keyTimeout How long the key of a request may take to be found; then it is denied with 503.
  * @param clientAddress How the address of a client is found.
- * @param allowList ClientAddressFactory that are not limited.
- * @param headers Header fields that tell a client about its limits.
+ * @param allowList Clients that are not limited.
+ * @param headers Header fields about the limits of a client.
  * @param redis How Redis is used.
  * @param gateway How Spring Cloud Gateway is limited.
  * @param actuator What the endpoint shows.
@@ -118,7 +118,7 @@ public record RateLimitProperties(
             @DefaultValue("64") int ipv6Prefix) {}
 
     /**
-     * ClientAddressFactory that are not limited by the limits of the configuration.
+     * Clients that are not limited by the limits of the configuration.
      *
      * @param networks Networks whose clients are not limited.
      * @param secretHeader Header in which callers that are not limited send a secret.
@@ -137,7 +137,7 @@ public record RateLimitProperties(
     }
 
     /**
-     * Header fields that tell a client about its limits.
+     * Header fields about the limits of a client.
      *
      * @param standard Which RateLimit and RateLimit-Policy are sent: of draft 10 of draft-ietf-httpapi-ratelimit-headers, or off.
      * @param legacy Whether X-RateLimit-Limit, -Remaining and -Reset are sent, and in which form the latter is.

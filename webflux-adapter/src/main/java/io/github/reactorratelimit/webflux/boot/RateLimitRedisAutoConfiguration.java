@@ -28,7 +28,7 @@ import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** Keeps limits in Redis, where {@code reactor-ratelimit.redis.uri} or the application's own Lettuce client says where that is. */
+/** Keeps limits in Redis: at {@code reactor-ratelimit.redis.uri}, or where the application's Lettuce client connects. */
 @AutoConfiguration(
         before = RateLimitAutoConfiguration.class,
         afterName = "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration")
@@ -53,7 +53,7 @@ public class RateLimitRedisAutoConfiguration {
         }
     }
 
-    /** The application's server. Says itself that it comes second: in which order nested classes are looked at is not told. */
+    /** The application's server, unless another is named: nested classes have no defined order. */
     @Configuration(proxyBeanMethods = false)
     @Conditional(NoOwnServerNamed.class)
     @ConditionalOnClass(LettuceConnectionFactory.class)
@@ -73,7 +73,7 @@ public class RateLimitRedisAutoConfiguration {
                     factory::getRequiredNativeClient, properties.redis(), environment.getProperty(APPLICATION));
         }
 
-        /** Beans need not say that they are of Lettuce: what they are is seen when they are there. */
+        /** The type of a bean definition may hide that it is of Lettuce, so the beans are asked. */
         private static LettuceConnectionFactory lettuce(
                 ObjectProvider<RedisConnectionFactory> factories,
                 ObjectProvider<ReactiveRedisConnectionFactory> reactive) {

@@ -26,7 +26,7 @@ import reactor.util.Loggers;
  * The limits of the configuration, as they are in effect now.
  *
  * <pre>{@code
- * limits.refresh(changedProperties)     // other numbers from now on; what was spent is kept
+ * limits.refresh(changedProperties)     // other limits from now on; usage so far is kept
  * limits.limiter("per-client")          // to reset or pause a key
  * }</pre>
  */
@@ -41,11 +41,11 @@ public final class RateLimits {
     private final LimitFactory factory;
     private final Map<String, ConfiguredLimit> limits;
 
-    /** Those of routes, which are not in the list. */
-    private final Set<ConfiguredLimit> others = ConcurrentHashMap.newKeySet();
+    /** Those of routes, which are not in the configuration. */
+    private final Set<ConfiguredLimit> routes = ConcurrentHashMap.newKeySet();
 
     /** Those of the application's rules, by name. */
-    private final Map<String, LimitFactory.OwnLimiter> own = new ConcurrentHashMap<>();
+    private final Map<String, ManagedLimiter> own = new ConcurrentHashMap<>();
 
     RateLimits(RateLimitProperties properties, LimitFactory factory) {
         this.properties = properties;
@@ -58,10 +58,14 @@ public final class RateLimits {
         try {
             all.forEach((name, limit) -> made.put(name, factory.make(name, limit, PropertyChecks.limit(name))));
         } catch (RuntimeException refused) {
-            made.values().forEach(limit -> limit.close().subscribe());
+            made.values().forEach(RateLimits::closeInBackground);
             throw refused;
         }
         return made;
+    }
+
+    private static void closeInBackground(ConfiguredLimit limit) {
+        limit.limiters().forEach(limiter -> limiter.close().onErrorComplete().subscribe());
     }
 
     /** The limits of the configuration as rules, in their order. */
@@ -69,16 +73,16 @@ public final class RateLimits {
         return limits.values().stream().map(ConfiguredLimit::rule).toList();
     }
 
-    /** Who decides for the limit of this name; empty if the configuration has none. */
+    /** The limiter of this name; empty if the configuration has none. */
     public Optional<RateLimiter> limiter(String limitName) {
         return Optional.ofNullable(limits.get(limitName)).map(ConfiguredLimit::limiter);
     }
 
     /**
-     * A limiter for a {@link RateLimitRule} bean: in the configured store, with the meters of limits and its figures in the Actuator. It is closed
-     * with the others.
+     * A limiter for a {@link RateLimitRule} bean: in the configured store, with the meters of limits and statistics in the
+     * Actuator. It is closed with the others.
      *
-     * @param name of its own, as a limit of the configuration has; best that of the rule
+     * @param name a name that no other limit has, such as that of the rule
      * @throws IllegalArgumentException if a limit or another such limiter has this name
      */
     public RateLimiter limiter(String name, RateLimitPolicy policy) {
@@ -108,12 +112,12 @@ public final class RateLimits {
         if (limits.containsKey(name)) {
             throw new IllegalArgumentException("there is a limit '" + name + "' in reactor-ratelimit.limits");
         }
-        LimitFactory.OwnLimiter made = factory.limiter(name, policy, more);
+        ManagedLimiter made = factory.limiter(name, policy, more);
         if (own.putIfAbsent(name, made) != null) {
-            made.opened().close().subscribe();
+            made.close().subscribe();
             throw new IllegalArgumentException("there is another limiter '" + name + "'");
         }
-        return made.limiter();
+        return made.stable();
     }
 
     /** Logs how the limiter of a rule bean can have meters and live in the configured store, if it was made elsewhere. */
@@ -126,10 +130,11 @@ public final class RateLimits {
         }
     }
 
-    /** What is known of the limiter of a rule; null if it was made elsewhere. */
-    LimitFactory.@Nullable OwnLimiter own(RateLimitRule rule) {
+    /** The limiter of a rule bean; null if it was made elsewhere. */
+    @Nullable
+    ManagedLimiter own(RateLimitRule rule) {
         return own.values().stream()
-                .filter(made -> made.limiter() == rule.limiter())
+                .filter(made -> made.stable() == rule.limiter())
                 .findFirst()
                 .orElse(null);
     }
@@ -155,14 +160,14 @@ public final class RateLimits {
     /** Makes a limit that is not in the configuration; it is closed with the others. */
     ConfiguredLimit make(String name, LimitProperties limit, String at) {
         ConfiguredLimit made = factory.make(name, limit, at);
-        others.add(made);
+        routes.add(made);
         return made;
     }
 
     /** Closes a limit that is not in the list. */
     void discard(ConfiguredLimit limit) {
-        others.remove(limit);
-        limit.close().onErrorComplete().subscribe();
+        routes.remove(limit);
+        closeInBackground(limit);
     }
 
     @Nullable
@@ -173,8 +178,8 @@ public final class RateLimits {
     /**
      * What a refresh did.
      *
-     * @param changed names of the limits whose numbers changed
-     * @param needRestart what else differs, and stays as it is until the application starts again
+     * @param changed names of the limits that changed
+     * @param needRestart what else differs, and takes effect when the application restarts
      */
     public record Refreshed(List<String> changed, List<String> needRestart) {
 
@@ -185,12 +190,13 @@ public final class RateLimits {
     }
 
     /**
-     * Lets the numbers of these properties rule from now on: limit, algorithm, burst, queue, soft-limit and overrides of limits that have
-     * the same names, where they differ from those that were configured before. What clients have spent is kept, who waits is timed anew. Everything else needs a restart, and is told; a limit
-     * whose algorithm is changed to or from concurrency stays as it is altogether.
+     * Applies limit, algorithm, burst, queue, soft-limit and overrides of these properties to limits of the same names, if
+     * they differ from those configured before. Usage so far is kept and waiters are rescheduled. Everything else needs a
+     * restart and is reported. A limit whose algorithm changes to or from concurrency does not change at all.
      *
-     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled. Limits change one after the
-     * other: if Redis fails meanwhile that is signalled, those before have changed, and the next refresh changes the others.
+     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled. Limits
+     * change one after the other. If Redis fails, the error is signalled, limits before it have changed, and the next
+     * refresh changes the others.
      */
     public Mono<Refreshed> refresh(RateLimitProperties changed) {
         return Mono.defer(() -> {
@@ -207,25 +213,25 @@ public final class RateLimits {
     }
 
     /**
-     * Lets another limit rule from now on, in place of the one that is configured; the algorithm that was last configured stays, and so does what clients have spent.
-     * Where limits are in Redis, it rules in all instances, also in those that start later, until it is changed again or an instance comes with a
-     * higher {@code reactor-ratelimit.redis.policy-epoch}; that of a local limit rules until the application ends.
+     * Replaces a configured limit from now on. Its algorithm stays the one last configured, and usage so far is kept. In
+     * Redis the change is in effect in all instances, also in later ones, until it is changed again or an instance has a
+     * higher {@code reactor-ratelimit.redis.policy-epoch}. A change of a local limit lasts until the application ends.
      *
      * @param burst permits that may be taken at once; as many as the limit if null
-     * @throws IllegalArgumentException signalled, if the configuration has no such limit, or it cannot have these numbers
+     * @throws IllegalArgumentException signalled, if the configuration has no such limit, or it cannot have this one
      */
     public Mono<Void> change(String limitName, Rate limit, @Nullable Long burst) {
         return Mono.defer(() -> {
-            ConfiguredLimit ruling = limits.get(limitName);
-            if (ruling == null) {
+            ConfiguredLimit known = limits.get(limitName);
+            if (known == null) {
                 throw new IllegalArgumentException("the configuration has no limit '" + limitName + "'");
             }
-            LimitSettings wanted = ruling.lastConfigured().withLimit(limit, burst, "limit '" + limitName + "'");
-            String none = ruling.obstacleToRequests(wanted);
-            if (none != null) {
-                throw new IllegalArgumentException("limit '" + limitName + "' cannot be changed: " + none);
+            LimitSettings wanted = known.lastConfigured().withLimit(limit, burst, "limit '" + limitName + "'");
+            String obstacle = known.obstacleToRequests(wanted);
+            if (obstacle != null) {
+                throw new IllegalArgumentException("limit '" + limitName + "' cannot be changed: " + obstacle);
             }
-            return ruling.limiter().changePolicy(wanted.policy());
+            return known.limiter().changePolicy(wanted.policy());
         });
     }
 
@@ -289,16 +295,16 @@ public final class RateLimits {
                         .repeatWhenEmpty(asked -> asked.take(ASKED_AGAIN)
                                 .concatMap(
                                         times -> Mono.delay(ASKED_AGAIN_AFTER.multipliedBy((times + 1) * (times + 1)))))
-                        .doOnNext(ruling -> LOG.warn(
+                        .doOnNext(inEffect -> LOG.warn(
                                 "The policy in effect of limit '{}' is {}, not {} as configured here: it was changed while an application ran, or an"
                                         + " instance has a higher reactor-ratelimit.redis.policy-epoch. Change it again, or set a higher one",
                                 limit.name(),
-                                ruling,
+                                inEffect,
                                 limit.lastConfigured().policy())))
                 .subscribe();
     }
 
-    /** Ends every wait, and completes when everything has been settled and the connections are closed. */
+    /** Ends every wait, and completes when all permits are settled and the connections are closed. */
     Mono<Void> close() {
         return closed(StoreKind.LOCAL, StoreKind.REDIS);
     }
@@ -313,26 +319,20 @@ public final class RateLimits {
         SharedStore shared = shared();
         if (shared != null) {
             shared.reopen();
-            all().filter(limit -> limit.store() == StoreKind.REDIS).forEach(ConfiguredLimit::reopen);
-            own.values().stream()
-                    .filter(made -> made.store() == StoreKind.REDIS)
-                    .forEach(made -> made.opened().reopen());
+            limiters(StoreKind.REDIS).forEach(ManagedLimiter::reopen);
         }
     }
 
-    private Stream<ConfiguredLimit> all() {
-        return Stream.concat(limits.values().stream(), others.stream());
+    private Stream<ManagedLimiter> limiters(StoreKind... stores) {
+        Stream<ManagedLimiter> made = Stream.concat(limits.values().stream(), routes.stream())
+                .flatMap(ConfiguredLimit::limiters);
+        return Stream.concat(made, own.values().stream())
+                .filter(limiter -> List.of(stores).contains(limiter.store()));
     }
 
     private Mono<Void> closed(StoreKind... stores) {
-        List<StoreKind> which = List.of(stores);
-        return Mono.defer(() -> Mono.whenDelayError(Stream.concat(
-                                all().filter(limit -> which.contains(limit.store()))
-                                        .map(ConfiguredLimit::close),
-                                own.values().stream()
-                                        .filter(made -> which.contains(made.store()))
-                                        .map(made -> made.opened().close()))
-                        .toList()))
+        return Mono.defer(() -> Mono.whenDelayError(
+                        limiters(stores).map(ManagedLimiter::close).toList()))
                 .onErrorResume(RateLimits::logged)
                 .then(Mono.defer(() -> {
                     SharedStore shared = shared();

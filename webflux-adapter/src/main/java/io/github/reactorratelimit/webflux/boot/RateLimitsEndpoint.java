@@ -3,7 +3,6 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import io.github.reactorratelimit.webflux.RateLimitRule;
-import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -101,27 +100,21 @@ public class RateLimitsEndpoint {
 
     private Mono<LimitDescription> describe(RateLimitRule rule) {
         ConfiguredLimit configured = limits.find(rule.name());
-        if (configured != null) {
-            return describe(rule, keyOf(configured), configured.store(), configured.statistics());
+        ManagedLimiter limiter = configured == null ? limits.own(rule) : configured.hard();
+        String policy = rule.limiter().policy().toString();
+        if (limiter == null) {
+            return Mono.just(new LimitDescription(rule.name(), policy, rule.paths(), null, null, null, null));
         }
-        LimitFactory.OwnLimiter own = limits.own(rule);
-        return own == null
-                ? Mono.just(new LimitDescription(
-                        rule.name(), rule.limiter().policy().toString(), rule.paths(), null, null, null, null))
-                : describe(rule, null, own.store(), own.statistics());
-    }
-
-    private static Mono<LimitDescription> describe(
-            RateLimitRule rule, @Nullable String key, StoreKind store, LimitStatistics statistics) {
+        LimitStatistics statistics = limiter.statistics();
         return statistics
                 .mostUsed()
                 .zipWith(statistics.mostDenied(), LimitDescription.HotKeySummary::new)
                 .map(hotKeys -> new LimitDescription(
                         rule.name(),
-                        rule.limiter().policy().toString(),
+                        policy,
                         rule.paths(),
-                        key,
-                        store.name().toLowerCase(Locale.ROOT),
+                        configured == null ? null : keyOf(configured),
+                        limiter.store().name().toLowerCase(Locale.ROOT),
                         new LimitDescription.Statistics(
                                 statistics.allowed(), statistics.denied(), statistics.permitsTaken()),
                         hotKeys));

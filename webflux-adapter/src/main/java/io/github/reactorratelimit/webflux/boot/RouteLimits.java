@@ -14,10 +14,10 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * The limits of the gateway's routes: those of {@code reactor-ratelimit.limits} that a route names, or that has the name of the route, and those that
- * routes have themselves, made when they are first asked for. Routes may change while the application runs: other numbers then rule, and what was
- * spent is kept; where more has changed, the limit is made anew. A change that fails, because Redis is away, is tried again when the routes are refreshed
- * next: not by every request meanwhile.
+ * The limits of the gateway's routes: those of {@code reactor-ratelimit.limits} that a route names or that have its
+ * name, and those that a route describes, made on first use. Routes may change while the application runs: usage so far
+ * is kept if only the settings of the limit differ, otherwise the limit is replaced. A change that fails, because Redis
+ * is unavailable, is tried again at the next refresh of routes, not by every request.
  */
 final class RouteLimits implements GatewayRules {
 
@@ -26,13 +26,13 @@ final class RouteLimits implements GatewayRules {
     private final RateLimits limits;
     private final Map<String, Made> made = new ConcurrentHashMap<>();
 
-    /** A limit, and what the route said when it was made or changed. */
+    /** A limit, and the arguments of the route when it was made or changed. */
     private static final class Made {
 
         private final Map<String, String> said;
         private final ConfiguredLimit limit;
 
-        /** By which it could not be changed; the gateway makes another one when it reads the route again. */
+        /** The last change that failed; the gateway makes another object when it reads the route again. */
         private volatile GatewayRateLimiter.@Nullable Config failed;
 
         Made(Map<String, String> said, ConfiguredLimit limit) {
@@ -101,9 +101,9 @@ final class RouteLimits implements GatewayRules {
         LimitSettings numbers = limits.factory().settings(wanted, at(routeId));
         ConfiguredLimit limit = before.limit;
         if (!limit.properties().fixed().equals(wanted.fixed()) || limit.isOfAnotherKind(numbers)) {
-            ConfiguredLimit anew = make(routeId, said);
+            ConfiguredLimit replacement = make(routeId, said);
             limits.discard(limit);
-            return new Made(said, anew);
+            return new Made(said, replacement);
         }
         Made after = new Made(said, limit);
         limit.change(numbers).subscribe(done -> LOG.info("The limit of route '{}' was changed", routeId), error -> {
@@ -125,7 +125,7 @@ final class RouteLimits implements GatewayRules {
         PropertyChecks.check(
                 wanted.algorithm() != LimitProperties.Algorithm.CONCURRENCY,
                 at(routeId) + ".algorithm",
-                "cannot be concurrency: a gateway does not tell when a request has ended. Use a limit with paths");
+                "cannot be concurrency: a gateway does not say when a request has ended. Use a limit with paths");
         return limits.make(routeId, wanted, at(routeId));
     }
 
