@@ -97,9 +97,12 @@ final class LimitFactory {
     /** A limiter of the application itself: like those of limits, with what {@code more} adds. */
     ManagedLimiter limiter(String name, RateLimitPolicy policy, UnaryOperator<RateLimiterBuilder> more) {
         LimitStatistics statistics = new LimitStatistics(hotKeys);
-        return new ManagedLimiter(stores.standardKind(), statistics, () -> more.apply(
-                        builder(name, policy, statistics).store(stores.standard(policy, "limiter '" + name + "'")))
-                .build());
+        return new ManagedLimiter(
+                stores.standardKind(),
+                statistics,
+                () -> more.apply(builder(name, policy, statistics)
+                                .store(stores.standard(policy, "limiter '" + name + "'")))
+                        .build());
     }
 
     private RateLimiterBuilder builder(String name, RateLimitPolicy policy, LimitStatistics statistics) {
@@ -138,8 +141,7 @@ final class LimitFactory {
     }
 
     /** Clients choose whether they send a length. By default a body of unknown length costs the whole limit. */
-    private static RequestCost cost(
-            LimitProperties limit, ManagedLimiter limiter, LimitSettings settings, String at) {
+    private static RequestCost cost(LimitProperties limit, ManagedLimiter limiter, LimitSettings settings, String at) {
         Long given = limit.cost();
         RequestCost fixed = PropertyChecks.of(at + ".cost", () -> RequestCost.fixed(given == null ? 1 : given));
         if (limit.bytesPerPermit() == null) {
@@ -220,7 +222,8 @@ final class LimitFactory {
             LimitProperties limit, String name, AtomicReference<LimitSettings> configured, String at) {
         String softName = name + ".soft";
         return PropertyChecks.of(
-                at + ".soft-limit", () -> new ManagedLimiter(stores.kind(limit), new LimitStatistics(0), () -> {
+                at + ".soft-limit",
+                () -> new ManagedLimiter(stores.kind(limit), new LimitStatistics(0), () -> {
                     RateLimitPolicy policy = Objects.requireNonNull(
                             Objects.requireNonNull(configured.get()).soft());
                     return RateLimiter.builder(policy)

@@ -324,8 +324,8 @@ public final class RateLimits {
     }
 
     private Stream<ManagedLimiter> limiters(StoreKind... stores) {
-        Stream<ManagedLimiter> made = Stream.concat(limits.values().stream(), routes.stream())
-                .flatMap(ConfiguredLimit::limiters);
+        Stream<ManagedLimiter> made =
+                Stream.concat(limits.values().stream(), routes.stream()).flatMap(ConfiguredLimit::limiters);
         return Stream.concat(made, own.values().stream())
                 .filter(limiter -> List.of(stores).contains(limiter.store()));
     }

@@ -10,7 +10,11 @@ import org.jspecify.annotations.Nullable;
  * @param endless whether as many are given every so many seconds, rather than these once
  * @param policy the rate at which calls come back; null if it is unknown
  */
-record Quota(long remaining, long seconds, boolean endless, @Nullable Quota policy) {
+record Quota(
+        long remaining,
+        long seconds,
+        boolean endless,
+        @Nullable Quota policy) {
 
     private static final long SECOND = 1_000_000_000;
 

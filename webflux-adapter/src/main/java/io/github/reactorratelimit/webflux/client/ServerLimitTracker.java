@@ -45,7 +45,8 @@ final class ServerLimitTracker {
             slowdowns.increment();
             pause(
                     key,
-                    pauseAccumulator.pauseNanos(DirectLimiter.of(limiter).sharedKey(key), hint.paceNanos(), hint.paceForNanos()));
+                    pauseAccumulator.pauseNanos(
+                            DirectLimiter.of(limiter).sharedKey(key), hint.paceNanos(), hint.paceForNanos()));
         }
     }
 

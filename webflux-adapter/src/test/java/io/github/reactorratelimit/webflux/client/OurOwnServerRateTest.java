@@ -98,8 +98,7 @@ class OurOwnServerRateTest {
                                         .thenReturn(answer.statusCode().value())),
                         1);
         Flux<Integer> burst = Flux.range(0, BURST).flatMap(number -> calls.next(), BURST);
-        Disposable calling =
-                burst.thenMany(calls).subscribe(status -> statuses.merge(status, 1, Integer::sum));
+        Disposable calling = burst.thenMany(calls).subscribe(status -> statuses.merge(status, 1, Integer::sum));
 
         time.advanceTimeBy(ofMinutes(2));
         statuses.clear();
