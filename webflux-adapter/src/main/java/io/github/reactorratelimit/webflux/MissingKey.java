@@ -37,7 +37,7 @@ public sealed interface MissingKey {
         return new Deny(status);
     }
 
-    /** One limit for all requests without a key: whoever floods it takes it from the others without a key. */
+    /** One limit for all requests without a key: a flood of them takes it from all clients without a key. */
     static MissingKey shared() {
         return new Shared();
     }

@@ -58,7 +58,7 @@ final class PathMatch {
         return matchesAsItIs(PathContainer.parsePath(path.toString()));
     }
 
-    /** Separators and segments take turns, the last is a segment, and nobody reads any of the segments otherwise. */
+    /** Separators and segments alternate, the last one is a segment, and all have one reading. */
     private static boolean isPlain(PathContainer path) {
         List<PathContainer.Element> elements = path.elements();
         for (int i = 0; i < elements.size(); i++) {

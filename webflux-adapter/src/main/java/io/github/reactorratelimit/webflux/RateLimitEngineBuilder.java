@@ -136,15 +136,17 @@ public final class RateLimitEngineBuilder {
      * handlers costs nothing.
      */
     public RateLimitEngineBuilder observations(ObservationRegistry registry) {
-        this.observer = new DecisionObserver(Objects.requireNonNull(registry, "registry"), null);
-        return this;
+        return observations(registry, null);
     }
 
-    /** The same, named and described by a convention of your own. */
+    /**
+     * The same, named and described by a convention.
+     *
+     * @param convention null for the default one
+     */
     public RateLimitEngineBuilder observations(
-            ObservationRegistry registry, RateLimitObservationConvention convention) {
-        this.observer = new DecisionObserver(
-                Objects.requireNonNull(registry, "registry"), Objects.requireNonNull(convention, "convention"));
+            ObservationRegistry registry, @Nullable RateLimitObservationConvention convention) {
+        this.observer = new DecisionObserver(Objects.requireNonNull(registry, "registry"), convention);
         return this;
     }
 

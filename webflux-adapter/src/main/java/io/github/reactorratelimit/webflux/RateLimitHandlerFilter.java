@@ -1,12 +1,6 @@
 package io.github.reactorratelimit.webflux;
 
 import java.util.List;
-import org.springframework.http.HttpHeaders;
-import org.springframework.http.HttpStatusCode;
-import org.springframework.http.ResponseCookie;
-import org.springframework.util.CollectionUtils;
-import org.springframework.util.LinkedMultiValueMap;
-import org.springframework.util.MultiValueMap;
 import org.springframework.web.reactive.function.server.HandlerFilterFunction;
 import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -55,26 +49,8 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
             RateLimitDenial denial = result.denial();
             return denial == null
                     ? next.handle(request)
-                    : Mono.just(new Denied(denial.status(), engine.deny(exchange, result)));
+                    : ServerResponse.status(denial.status())
+                            .build((same, context) -> engine.deny(exchange, result));
         });
-    }
-
-    /** The response to a denied request. */
-    private record Denied(HttpStatusCode statusCode, Mono<Void> answer) implements ServerResponse {
-
-        @Override
-        public HttpHeaders headers() {
-            return HttpHeaders.EMPTY;
-        }
-
-        @Override
-        public MultiValueMap<String, ResponseCookie> cookies() {
-            return CollectionUtils.unmodifiableMultiValueMap(new LinkedMultiValueMap<>());
-        }
-
-        @Override
-        public Mono<Void> writeTo(ServerWebExchange exchange, Context context) {
-            return answer;
-        }
     }
 }

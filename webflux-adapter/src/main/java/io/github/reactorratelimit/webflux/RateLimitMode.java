@@ -33,7 +33,7 @@ public sealed interface RateLimitMode {
         public DelayAbove {
             if (Objects.requireNonNull(soft, "soft").policy().needsRelease()) {
                 throw new IllegalArgumentException(
-                        "soft must not be a ConcurrencyLimit; give it a rule of its own, with a delay");
+                        "soft must not be a ConcurrencyLimit; give it another rule, with a delay");
             }
             requirePositive(maxWait);
         }

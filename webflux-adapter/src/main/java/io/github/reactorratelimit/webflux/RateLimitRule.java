@@ -31,8 +31,7 @@ public final class RateLimitRule {
     private final RequestMatch match;
     private final WebKey key;
     private final MissingKey missingKey;
-    private final @Nullable RateLimiter limiter;
-    private final @Nullable Supplier<? extends RateLimiter> limiters;
+    private final Supplier<? extends RateLimiter> limiter;
     private final RequestCost cost;
 
     /** 0 if the cost depends on the request. */
@@ -44,17 +43,12 @@ public final class RateLimitRule {
     private final boolean explicitOnly;
     private final boolean afterAuthentication;
 
-    RateLimitRule(
-            RateLimitRuleBuilder builder,
-            WebKey key,
-            @Nullable RateLimiter limiter,
-            @Nullable Supplier<? extends RateLimiter> limiters) {
+    RateLimitRule(RateLimitRuleBuilder builder, WebKey key, Supplier<? extends RateLimiter> limiter) {
         this.name = builder.name;
         this.match = builder.match;
         this.key = key;
         this.missingKey = builder.missingKey;
         this.limiter = limiter;
-        this.limiters = limiters;
         this.cost = builder.cost;
         this.fixedCost = builder.cost instanceof FixedCost fixed ? fixed.permits() : 0;
         this.counted = builder.counted;
@@ -72,6 +66,10 @@ public final class RateLimitRule {
      */
     public static RateLimitRuleBuilder named(String name) {
         return new RateLimitRuleBuilder(name);
+    }
+
+    static Supplier<RateLimiter> always(RateLimiter limiter) {
+        return () -> limiter;
     }
 
     /** The name by which clients, annotations and operators know it. */
@@ -96,7 +94,7 @@ public final class RateLimitRule {
 
     /** The limiter that decides. */
     public RateLimiter limiter() {
-        return limiter == null ? Objects.requireNonNull(limiters).get() : limiter;
+        return limiter.get();
     }
 
     /** How many permits a request costs. */

@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
@@ -37,8 +36,7 @@ public final class RateLimitRuleBuilder {
     boolean explicitOnly;
     boolean afterAuthentication;
     private @Nullable WebKey key;
-    private @Nullable RateLimiter limiter;
-    private @Nullable Supplier<? extends RateLimiter> limiters;
+    private @Nullable Supplier<? extends RateLimiter> limiter;
     private @Nullable RateLimitPolicy policy;
 
     RateLimitRuleBuilder(String name) {
@@ -119,13 +117,13 @@ public final class RateLimitRuleBuilder {
 
     /** The limiter that decides. Either this or {@link #policy} is required. Rules may share a limiter. */
     public RateLimitRuleBuilder limiter(RateLimiter limiter) {
-        this.limiter = Objects.requireNonNull(limiter, "limiter");
-        return this;
+        Objects.requireNonNull(limiter, "limiter");
+        return limiter(RateLimitRule.always(limiter));
     }
 
     /** The limiter that decides, obtained for each request: it may be replaced, but not by one of another kind. */
-    public RateLimitRuleBuilder limiter(Supplier<? extends RateLimiter> limiters) {
-        this.limiters = Objects.requireNonNull(limiters, "limiters");
+    public RateLimitRuleBuilder limiter(Supplier<? extends RateLimiter> limiter) {
+        this.limiter = Objects.requireNonNull(limiter, "limiter");
         return this;
     }
 
@@ -156,20 +154,19 @@ public final class RateLimitRuleBuilder {
      * request is handled, so that concurrent requests count too, and refunded before the response is sent if the status
      * is another one. A request whose client disconnects before there is a response counts.
      */
-    public RateLimitRuleBuilder countStatuses(StatusSet statuses) {
-        Objects.requireNonNull(statuses, "statuses");
-        return countWhen(exchange -> statuses.contains(statusOf(exchange)));
+    public RateLimitRuleBuilder countStatuses(StatusSet... statuses) {
+        List<StatusSet> all = List.of(statuses);
+        return countWhen(exchange -> {
+            HttpStatusCode status = exchange.getResponse().getStatusCode();
+            HttpStatusCode sent = status == null ? HttpStatus.OK : status;
+            return all.stream().anyMatch(set -> set.contains(sent));
+        });
     }
 
     /** The same by a test that runs when the response is about to be sent. If it throws, the request counts. */
     public RateLimitRuleBuilder countWhen(Predicate<ServerWebExchange> counted) {
         this.counted = Objects.requireNonNull(counted, "counted");
         return this;
-    }
-
-    private static HttpStatusCode statusOf(ServerWebExchange exchange) {
-        HttpStatusCode status = exchange.getResponse().getStatusCode();
-        return status == null ? HttpStatus.OK : status;
     }
 
     /** What happens if no permit is available. Default: denied. */
@@ -203,29 +200,29 @@ public final class RateLimitRuleBuilder {
      */
     public RateLimitRule build() {
         check(key != null, "needs a key: key(…), or globalKey()");
-        check(
-                Stream.of(limiter, limiters, policy).filter(Objects::nonNull).count() == 1,
-                "needs either a limiter or a policy");
+        check((limiter == null) != (policy == null), "needs either a limiter or a policy");
         check(
                 !explicitOnly || match.equals(RequestMatch.ALL),
                 "is only for handlers that name it: it can have no conditions");
-        RateLimiter given = limiters == null ? limiter : limiters.get();
-        RateLimitPolicy effective = given == null ? Objects.requireNonNull(policy) : given.policy();
+        RateLimitPolicy effective =
+                limiter == null ? Objects.requireNonNull(policy) : limiter.get().policy();
         if (effective.needsRelease()) {
             check(
                     counted == null,
                     "has a ConcurrencyLimit, whose permits come back anyway: it cannot count by outcome");
             check(
                     !(mode instanceof RateLimitMode.DelayAbove),
-                    "has a ConcurrencyLimit: a softer limit needs a rule of its own");
+                    "has a ConcurrencyLimit: a softer limit needs another rule");
         }
         checkCost(effective, "limit");
         if (mode instanceof RateLimitMode.DelayAbove above) {
             checkCost(above.soft().policy(), "softer limit");
         }
-        RateLimiter deciding =
-                given == null ? RateLimiter.builder(effective).name(name).build() : given;
-        return new RateLimitRule(this, Objects.requireNonNull(key), limiters == null ? deciding : null, limiters);
+        return new RateLimitRule(this, Objects.requireNonNull(key), limiter == null ? ownLimiter(effective) : limiter);
+    }
+
+    private Supplier<RateLimiter> ownLimiter(RateLimitPolicy effective) {
+        return RateLimitRule.always(RateLimiter.builder(effective).name(name).build());
     }
 
     private void checkCost(RateLimitPolicy effective, String what) {

@@ -66,7 +66,7 @@ public final class RateLimitedHandlerAdapter implements HandlerAdapter, Ordered 
     }
 
     /**
-     * Makes sure that all rules exist which these methods name, and that whoever is annotated names one.
+     * Checks that each annotation names a rule, and that all rules exist which these methods name.
      *
      * @throws IllegalArgumentException if not, naming the rule and the method
      */

@@ -20,7 +20,6 @@ import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.bind.annotation.RequestMethod;
@@ -180,11 +179,7 @@ final class LimitFactory {
                 at + ".count-statuses",
                 "is not for algorithm concurrency, whose permits come back anyway");
         if (!statuses.isEmpty()) {
-            rule.countWhen(exchange -> {
-                HttpStatusCode status = exchange.getResponse().getStatusCode();
-                HttpStatusCode sent = status == null ? HttpStatus.OK : status;
-                return statuses.stream().anyMatch(set -> set.contains(sent));
-            });
+            rule.countStatuses(statuses.toArray(StatusSet[]::new));
         }
     }
 

@@ -34,11 +34,11 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
 import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.context.event.GenericApplicationListener;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.cors.reactive.CorsConfigurationSource;
@@ -190,14 +190,7 @@ public class RateLimitAutoConfiguration {
                 .cors(cors)
                 .deniedHandler(denied.getIfAvailable(RateLimitDeniedHandler::problem));
         managed.ifAvailable(engine::onlyWherePathsAreGiven);
-        RateLimitObservationConvention convention = conventions.getIfAvailable();
-        observations.ifAvailable(registry -> {
-            if (convention == null) {
-                engine.observations(registry);
-            } else {
-                engine.observations(registry, convention);
-            }
-        });
+        observations.ifAvailable(registry -> engine.observations(registry, conventions.getIfAvailable()));
         return engine.build();
     }
 
@@ -254,18 +247,9 @@ public class RateLimitAutoConfiguration {
 
         @Bean
         @ConditionalOnMissingBean(name = "rateLimitEnvironmentListener")
-        ApplicationListener<EnvironmentChangeEvent> rateLimitEnvironmentListener(RateLimitRefresher refresher) {
-            return new RefreshListener(refresher);
-        }
-    }
-
-    /** A class, because the event type of a lambda is unknown. */
-    private record RefreshListener(RateLimitRefresher refresher)
-            implements ApplicationListener<EnvironmentChangeEvent> {
-
-        @Override
-        public void onApplicationEvent(EnvironmentChangeEvent event) {
-            refresher.refreshAndLog();
+        GenericApplicationListener rateLimitEnvironmentListener(RateLimitRefresher refresher) {
+            return GenericApplicationListener.forEventType(
+                    EnvironmentChangeEvent.class, event -> refresher.refreshAndLog());
         }
     }
 

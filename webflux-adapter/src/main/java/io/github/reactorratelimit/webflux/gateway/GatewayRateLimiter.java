@@ -25,8 +25,8 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
- * Decides for the {@code RequestRateLimiter} filter of Spring Cloud Gateway. Whose permits are taken is told by the gateway's {@code
- * KeyResolver}, how many there are by a rule for the route.
+ * Decides for the {@code RequestRateLimiter} filter of Spring Cloud Gateway. The gateway's {@code KeyResolver} yields the
+ * key, a rule for the route the limit.
  *
  * <pre>{@code
  * filters:
@@ -36,13 +36,13 @@ import reactor.core.publisher.Mono;
  *       ratelimit.limit: 100 per minute
  * }</pre>
  *
- * <p>A request above the limit is answered by the gateway, with the status of its filter (429 unless given) and the fields about the limit. One about
- * which nobody can decide is an error with the status 503, and one whose key is empty an error with the status that the rule has for that: for the
- * application's error handling to answer.
+ * <p>The gateway answers a request above the limit, with the status of its filter (default: 429) and the fields about the
+ * limit. If Redis is unavailable and the limit denies, the request fails with an error of status 503; if its key is empty,
+ * with the status of the rule for that. The application's error handling answers it.
  *
- * <p>The gateway tells neither request nor thread. Where the request is in the Reactor Context, as {@link ServerWebExchangeContextFilter} puts it there,
- * it goes on on the event loop of its connection, though limits in Redis are answered elsewhere; and what a route denies costs nothing in the limits
- * of the filter.
+ * <p>The gateway passes no request to a rate limiter. If {@link ServerWebExchangeContextFilter} puts it into the Reactor
+ * Context, the request continues on the event loop of its connection, and one that a route denies costs nothing in the
+ * limits of the filter.
  */
 public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLimiter.Config> {
 
@@ -56,7 +56,7 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
 
     private final Asked asked;
 
-    /** Who decides for a route; asks nobody yet. */
+    /** Decides for a route, when it is subscribed. */
     private interface Asked {
 
         Mono<RateLimiter.Response> of(
@@ -161,8 +161,8 @@ public final class GatewayRateLimiter extends AbstractRateLimiter<GatewayRateLim
     }
 
     /**
-     * What a route says about its limit: either the name of one that is configured elsewhere, or numbers of its own. Written as in {@code
-     * ratelimit.limits}.
+     * The arguments of a route: either the name of a configured limit, or a limit for this route, written as in {@code
+     * reactor-ratelimit.limits}.
      */
     public static class Config {
 

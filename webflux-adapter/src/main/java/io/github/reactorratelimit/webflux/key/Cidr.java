@@ -4,7 +4,7 @@ import java.util.Objects;
 
 /**
  * A block of addresses, such as {@code 10.0.0.0/8} or {@code 2001:db8::/32}. A block of mapped addresses ({@code
- * ::ffff:10.0.0.0/104}) is the IPv4 block it stands for; otherwise a block holds addresses of its own family only, so {@code
+ * ::ffff:10.0.0.0/104}) is the IPv4 block it stands for; otherwise a block holds addresses of one family only, so {@code
  * ::/0} holds no IPv4 address.
  *
  * @param network the first address of the block

@@ -23,8 +23,8 @@ import org.springframework.web.server.ServerWebExchange;
  * unnoticed. Leave {@code server.forward-headers-strategy} at {@code none}: its {@code framework} takes the headers away before they can be
  * read here, and the walk ends at the peer.
  *
- * <p>For a limit, addresses count by network, because whoever has one address of an IPv6 network has all of it: by /64 for IPv6 and
- * by the whole address for IPv4, unless said otherwise.
+ * <p>For a limit, addresses count by network, because a client with one address of an IPv6 network has all of it. Default:
+ * /64 for IPv6, the whole address for IPv4.
  */
 public final class ClientAddress {
 
@@ -63,8 +63,9 @@ public final class ClientAddress {
     }
 
     /**
-     * What the server says, {@link ServerHttpRequest#getRemoteAddress()}. Right behind the PROXY protocol, or a server that checks
-     * whom it believes. Wrong with {@code server.forward-headers-strategy}, which believes everybody on Reactor Netty.
+     * The address that the server reports, {@link ServerHttpRequest#getRemoteAddress()}. Right behind the PROXY protocol, or
+     * a server that checks its proxies. Wrong with {@code server.forward-headers-strategy}, which trusts every client on
+     * Reactor Netty.
      */
     public static ClientAddress reportedByServer() {
         return from(Source.REPORTED, null);

@@ -27,7 +27,7 @@ public final class InternalCallers {
     private InternalCallers() {}
 
     /**
-     * Callers from these networks. Logs a warning if every address is in one of them: then nobody is limited.
+     * Callers from these networks. Logs a warning if every address is in one of them: then no client is limited.
      *
      * @param address whose address counts: behind proxies, the peer of the socket is a proxy, and often in an internal network itself
      * @throws IllegalArgumentException if there are no networks, or one is not a CIDR block

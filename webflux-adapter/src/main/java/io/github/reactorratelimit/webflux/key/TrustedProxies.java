@@ -7,10 +7,10 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * Whose word about a client's address is believed: proxies in known networks, or a known number of proxies.
+ * The proxies that are trusted about a client's address: those in known networks, or a known number.
  *
- * <p>Prefer networks. A number is right only if nobody can reach the application, or any proxy but the outermost, without passing
- * all proxies before it: who can writes the address that is believed.
+ * <p>Prefer networks. A number is right only if no client can reach the application, or any proxy but the outermost,
+ * without passing all proxies before it: such a client could write any address.
  */
 public final class TrustedProxies {
 
@@ -64,7 +64,7 @@ public final class TrustedProxies {
     /**
      * Whether an address is a trusted proxy's.
      *
-     * @param hop 1 for the peer of the socket, 2 for whoever it names
+     * @param hop 1 for the peer of the socket, 2 for the address that it names
      */
     boolean trusts(IpAddress address, int hop) {
         if (hop <= hops) {

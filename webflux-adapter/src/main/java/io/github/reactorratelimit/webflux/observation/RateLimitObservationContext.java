@@ -17,11 +17,11 @@ public final class RateLimitObservationContext extends Observation.Context {
         DENIED,
         /** It has no key, and the limit denies such requests. */
         MISSING_KEY,
-        /** Nobody knows whether there is a permit: the store does not answer, the key did not come in time, or a limiter failed. */
+        /** There was no decision: the store is unavailable, the key took too long, or a limiter failed. */
         UNAVAILABLE,
         /** The client left before there was an answer. */
         CANCELLED,
-        /** Something else went wrong, such as the application's own code for the key or the cost. */
+        /** Another failure, such as one of the application's code for the key or the cost. */
         ERROR
     }
 

@@ -1,4 +1,4 @@
-/** What Micrometer is told about the decisions on requests. Names no type of the engine, which looks at this package. */
+/** Observations of the decisions on requests. Names no type of the engine, which imports this package. */
 @NullMarked
 package io.github.reactorratelimit.webflux.observation;
 

@@ -106,7 +106,7 @@ final class LimitedConnection {
 
     /**
      * A message outlives the call that delivers it while the store is asked or the message waits, but its buffer belongs to the
-     * server, which takes it back after the call; or, if it is closeable, when it is told to.
+     * server, which takes it back after the call; or, if it is closeable, when it is closed.
      */
     private static WebSocketMessage copied(WebSocketMessage message) {
         DataBuffer payload = message.getPayload();
