@@ -49,8 +49,7 @@ public final class RateLimitHandlerFilter implements HandlerFilterFunction<Serve
             RateLimitDenial denial = result.denial();
             return denial == null
                     ? next.handle(request)
-                    : ServerResponse.status(denial.status())
-                            .build((same, context) -> engine.deny(exchange, result));
+                    : ServerResponse.status(denial.status()).build((same, context) -> engine.deny(exchange, result));
         });
     }
 }

@@ -167,7 +167,7 @@ final class RateLimitHeaderWriter {
 
     /** The window, or if it is not in whole seconds the least multiple above it of the policy's period, or of a second. */
     private static long wholeSeconds(Duration window, Duration period) {
-        long unit = window.getNano() == 0 || period.getNano() != 0 ? 1 : period.getSeconds();
+        long unit = window.toNanosPart() == 0 || period.toNanosPart() != 0 ? 1 : period.toSeconds();
         long seconds = ceilSeconds(window);
         return seconds + Math.floorMod(-seconds, unit);
     }

@@ -73,7 +73,7 @@ class RateLimitRuleTest {
                         .policy(ConcurrencyLimit.of(1))
                         .mode(RateLimitMode.delayAbove(RateLimiter.of(few(1)), ofSeconds(1)))
                         .build())
-                .withMessageContaining("needs a rule of its own");
+                .withMessageContaining("needs another rule");
     }
 
     @Test

@@ -37,8 +37,8 @@ record Quota(
      * @param until nanoseconds until there are more
      */
     long pauseNanos(long until) {
-        boolean isExact = policy != null && policy.eachNanos() <= until && policy.eachNanos() > until - SECOND;
-        return isExact ? policy.eachNanos() : until;
+        long interval = policy == null ? Long.MAX_VALUE : policy.eachNanos();
+        return interval <= until && interval > until - SECOND ? interval : until;
     }
 
     private long eachNanos() {

@@ -68,7 +68,11 @@ class ConfigurationErrorsTest {
                         "overrides[0].burst",
                         "13:",
                         "only for algorithm token-bucket and gcra"),
-                third("soft-limit: 6 per minute\n      max-wait: 1s", "soft-limit", "12:", "nobody would ever wait"),
+                third(
+                        "soft-limit: 6 per minute\n      max-wait: 1s",
+                        "soft-limit",
+                        "12:",
+                        "no request would ever wait"),
                 third("overrides: [{key: 127.0.0.1}]", "overrides[0].limit", "", "is needed"),
                 root("client-address.trusted-proxies: 10.0.0.0/33", "client-address.trusted-proxies", "0 to 32 bits"),
                 Arguments.of(
