@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
@@ -22,7 +23,10 @@ public final class FreePorts {
     private static final int BUS_OFFSET = 10_000;
 
     private static final int LOWEST = 10_000;
-    private static final int HIGHEST = 22_000;
+
+    /** No port is the bus of another one. */
+    private static final int HIGHEST = LOWEST + BUS_OFFSET;
+
     private static final Set<Integer> TAKEN = ConcurrentHashMap.newKeySet();
 
     /** One byte for each port, locked by the JVM that has the port. Never closed: that would free all locks. */
@@ -35,7 +39,7 @@ public final class FreePorts {
         for (int attempt = 0; attempt < 1_000; attempt++) {
             int port = ThreadLocalRandom.current().nextInt(LOWEST, HIGHEST);
             if (TAKEN.add(port)) {
-                if (isFree(port) && isFree(port + BUS_OFFSET) && own(port)) {
+                if (own(port)) {
                     return port;
                 }
                 TAKEN.remove(port);
@@ -44,9 +48,18 @@ public final class FreePorts {
         throw new IllegalStateException("no free port between " + LOWEST + " and " + HIGHEST);
     }
 
+    /** Looks whether a port is free only if it has it: to look is to take it for a moment, perhaps that of a restart. */
     private static boolean own(int port) {
         try {
-            return OWNERS.tryLock(port, 1, false) != null;
+            FileLock lock = OWNERS.tryLock(port, 1, false);
+            if (lock == null) {
+                return false;
+            }
+            boolean free = isFree(port) && isFree(port + BUS_OFFSET);
+            if (!free) {
+                lock.release();
+            }
+            return free;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -18,7 +18,7 @@ final class Clients {
             .computationThreadPoolSize(2)
             .build();
 
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    static final Duration PATIENCE = Duration.ofSeconds(2);
     private static final RedisClient ADMIN = RedisClient.create(RESOURCES);
 
     static {

@@ -43,7 +43,8 @@ public final class Cluster implements Topology {
                     "cluster-node-timeout " + nodeTimeout.toMillis(),
                     "cluster-replica-validity-factor 0"));
         }
-        client = RedisClusterClient.create(Clients.RESOURCES, uris());
+        client = RedisClusterClient.create(
+                Clients.RESOURCES, uris().stream().map(Clients::patient).toList());
         client.setOptions(ClusterClientOptions.builder()
                 .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
                         .adaptiveRefreshTriggersTimeout(Duration.ofMillis(100))
@@ -88,9 +89,11 @@ public final class Cluster implements Topology {
         return servers.stream().map(RedisServer::uri).toList();
     }
 
-    /** A new connection that follows failovers and reads from masters only. */
+    /** A new connection that follows failovers and reads from masters only. Its commands give up soon: a node may be down. */
     public StatefulRedisClusterConnection<String, String> connect() {
-        return client.connect();
+        StatefulRedisClusterConnection<String, String> connection = client.connect();
+        connection.setTimeout(Clients.PATIENCE);
+        return connection;
     }
 
     /** All nodes, dead ones included. */
@@ -100,7 +103,7 @@ public final class Cluster implements Topology {
 
     /** The nodes that own slots. */
     public List<RedisServer> masters() {
-        return nodesAsSeenBy(anyAlive()).stream()
+        return nodes().stream()
                 .filter(node -> !node.hasNoSlots())
                 .map(this::server)
                 .toList();
@@ -109,7 +112,7 @@ public final class Cluster implements Topology {
     /** The node that owns the key's slot. */
     public RedisServer masterOf(String key) {
         int slot = SlotHash.getSlot(key);
-        return nodesAsSeenBy(anyAlive()).stream()
+        return nodes().stream()
                 .filter(node -> node.hasSlot(slot))
                 .findFirst()
                 .map(this::server)
@@ -154,7 +157,7 @@ public final class Cluster implements Topology {
 
     /** Until the next restart, which brings back what the configuration file says. */
     private void configure(Duration nodeTimeout, boolean failover) {
-        servers.forEach(server -> server.ask(node -> node.configSet(Map.of(
+        servers.forEach(server -> server.askPatiently(node -> node.configSet(Map.of(
                 "cluster-node-timeout",
                 Long.toString(nodeTimeout.toMillis()),
                 "cluster-replica-no-failover",
@@ -165,24 +168,24 @@ public final class Cluster implements Topology {
     private void form() {
         for (int i = 0; i < servers.size(); i++) {
             int epoch = i + 1;
-            servers.get(i).ask(node -> node.clusterSetConfigEpoch(epoch));
+            servers.get(i).askPatiently(node -> node.clusterSetConfigEpoch(epoch));
         }
         for (int i = 0; i < MASTERS; i++) {
             int first = i * SlotHash.SLOT_COUNT / MASTERS;
             int last = (i + 1) * SlotHash.SLOT_COUNT / MASTERS - 1;
-            servers.get(i).ask(node -> node.clusterAddSlotsRange(Range.create(first, last)));
+            servers.get(i).askPatiently(node -> node.clusterAddSlotsRange(Range.create(first, last)));
         }
         meet();
         for (int i = MASTERS; i < servers.size(); i++) {
-            String masterId = servers.get(i - MASTERS).ask(RedisCommands::clusterMyId);
-            servers.get(i).ask(node -> node.clusterReplicate(masterId));
+            String masterId = servers.get(i - MASTERS).askPatiently(RedisCommands::clusterMyId);
+            servers.get(i).askPatiently(node -> node.clusterReplicate(masterId));
         }
     }
 
     /** Introduces every node to every other: gossip alone would take seconds. */
     private void meet() {
         for (RedisServer server : servers) {
-            server.ask(node -> {
+            server.askPatiently(node -> {
                 servers.stream()
                         .filter(other -> other.port() < server.port())
                         .forEach(other -> node.clusterMeet("127.0.0.1", other.port()));
@@ -211,12 +214,17 @@ public final class Cluster implements Topology {
     }
 
     private static List<RedisClusterNode> nodesAsSeenBy(RedisServer server) {
-        String nodes = server.ask(RedisCommands::clusterNodes);
+        return parse(server.ask(RedisCommands::clusterNodes));
+    }
+
+    private static List<RedisClusterNode> parse(String nodes) {
         return ClusterPartitionParser.parse(nodes).getPartitions();
     }
 
-    private RedisServer anyAlive() {
-        return servers.stream().filter(RedisServer::isAlive).findFirst().orElseThrow();
+    private List<RedisClusterNode> nodes() {
+        RedisServer alive =
+                servers.stream().filter(RedisServer::isAlive).findFirst().orElseThrow();
+        return parse(alive.askPatiently(RedisCommands::clusterNodes));
     }
 
     private RedisServer server(RedisClusterNode node) {

@@ -102,6 +102,11 @@ public final class RedisServer implements AutoCloseable {
         return Clients.ask(uri(), question);
     }
 
+    /** {@link #ask} of a server that is up: however busy the machine is. */
+    <T> T askPatiently(Function<RedisCommands<String, String>, T> question) {
+        return Clients.askPatiently(uri(), question);
+    }
+
     /** Ends it in good order, as SIGTERM does. */
     public void stop() {
         resume();

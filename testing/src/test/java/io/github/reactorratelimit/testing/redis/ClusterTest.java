@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.github.reactorratelimit.testing.Await;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import java.io.IOException;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -59,6 +63,45 @@ class ClusterTest {
                 cluster.awaitHealthy();
                 assertThat(cluster.masters()).hasSize(3).doesNotContain(old);
             }
+        }
+    }
+
+    /** The harness waits for a node that is up, however busy the machine is. */
+    @Test
+    void startsThoughItsNodesStallForSeconds() throws Exception {
+        assumeTrue(Boolean.getBoolean("ratelimit.tests.full"), "a stall takes seconds: run with -Pfull");
+        Set<Long> others = redisProcesses();
+        Thread stall = new Thread(() -> {
+            Set<Long> ours = Set.of();
+            while (ours.size() < 3) {
+                ours = redisProcesses();
+                ours.removeAll(others);
+            }
+            ours.forEach(pid -> signal("STOP", pid));
+            LockSupport.parkNanos(Duration.ofSeconds(3).toNanos());
+            ours.forEach(pid -> signal("CONT", pid));
+        });
+        stall.start();
+        try (Cluster cluster = Cluster.withoutReplicas()) {
+            assertThat(cluster.masters()).hasSize(3);
+        } finally {
+            stall.join();
+        }
+    }
+
+    private static Set<Long> redisProcesses() {
+        return ProcessHandle.current()
+                .descendants()
+                .filter(process -> process.info().command().orElse("").endsWith("redis-server"))
+                .map(ProcessHandle::pid)
+                .collect(Collectors.toCollection(HashSet::new));
+    }
+
+    private static void signal(String name, long pid) {
+        try {
+            new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor();
+        } catch (IOException | InterruptedException failed) {
+            throw new IllegalStateException(failed);
         }
     }
 }
