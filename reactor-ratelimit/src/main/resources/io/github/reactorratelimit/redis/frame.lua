@@ -237,7 +237,7 @@ local function generation_of(part)
 end
 
 -- A slot that has passed is a debit as any other, also where the slots of its generation have all passed; unless it may be
--- of the time before a carry-over, where it became void.
+-- of the time before a carry-over, where it became void: then nothing is written, because its policy may be the former one.
 local function free_slot(part, permits, argument)
   local base, generation, by_refund = match(argument, '^(%-?%d+),(%d+),([r-])$')
   base, generation = tonumber(base), tonumber(generation)
@@ -246,6 +246,7 @@ local function free_slot(part, permits, argument)
   local is_its_state = current == generation and current ~= 0
   local is_debit = generation == 0 or current == 0 and key.carried == NOT_PAUSED
   if is_its_state or at <= now and at > key.carried and is_debit then
+    key.touched = true
     part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
 end
@@ -418,7 +419,7 @@ end
 local function execute(command)
   local op, permits, argument = command.op, command.permits, command.argument
   local parts = key.parts
-  key.touched = key.touched or op ~= 'b'
+  key.touched = key.touched or (op ~= 'b' and op ~= 'f')
   if op == 'a' then
     return acquire(parts, permits)
   elseif op == 'l' then

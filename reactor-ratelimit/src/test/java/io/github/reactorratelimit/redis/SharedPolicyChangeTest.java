@@ -23,11 +23,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.test.StepVerifier;
@@ -275,5 +278,36 @@ class SharedPolicyChangeTest {
                     .boxed()
                     .collect(Collectors.toMap(i -> words[2 * i], i -> words[2 * i + 1].replace(';', ' ')));
         }
+    }
+
+    /** Their commands name the former policy, which would read all of that as the little that it can owe. */
+    @Test
+    void slotsOfTheFormerPolicyOfAKeyThatAreFreedLateGiveNothingBack() {
+        AtomicReference<RateLimitPolicy> plan = new AtomicReference<>(TokenBucket.of(10, ofSeconds(2)));
+        RedisStore store = RedisStore.connect(redis.uri())
+                .block(PATIENCE)
+                .withoutSelfTest()
+                .withDeadline(PATIENCE);
+        stores.add(store);
+        RateLimiter limiter = RateLimiter.builder(SLOW)
+                .name(name)
+                .store(store)
+                .policyPerKey(key -> Mono.fromSupplier(plan::get), ofHours(1))
+                .build();
+        limiters.add(limiter);
+        assertThat(take(limiter, 10).allowed()).isTrue();
+        Disposable.Composite waiters = Disposables.composite();
+        for (int i = 0; i < 5; i++) {
+            waiters.add(limiter.acquire(KEY).onErrorComplete().subscribe());
+        }
+        look(limiter);
+        plan.set(TokenBucket.of(5, ofSeconds(1_000)));
+        limiter.refreshPolicy(KEY).block(PATIENCE);
+        waiters.dispose();
+        Await.until(
+                "the new policy's slots are free",
+                () -> look(limiter).retryAfter().orElseThrow().compareTo(ofSeconds(200)) <= 0);
+        assertThat(look(limiter).remaining()).isZero();
+        assertThat(look(limiter).retryAfter().orElseThrow()).isGreaterThan(ofSeconds(100));
     }
 }
