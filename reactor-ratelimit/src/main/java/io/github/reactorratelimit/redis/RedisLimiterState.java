@@ -105,14 +105,15 @@ final class RedisLimiterState implements LimiterState {
                 return Mono.just(prepaid);
             }
             permits.refundPrepaid(key);
+            LimitedKey limited = limited(key, override);
             return versions.script(override).reserves()
-                    ? queues.reserving().await(reservation(key, override), count, maxWaitNanos)
-                    : queues.retrying().await(new RetryingPermits(permits, key, override), count, maxWaitNanos);
+                    ? queues.reserving().await(limited, count, maxWaitNanos)
+                    : queues.retrying().await(limited, count, maxWaitNanos);
         });
     }
 
-    SlotReservation reservation(String key, @Nullable RateLimitPolicy override) {
-        return new SlotReservation(permits, queues, key, override);
+    LimitedKey limited(String key, @Nullable RateLimitPolicy override) {
+        return new LimitedKey(permits, queues, key, override);
     }
 
     /** On a thread that may run the subscriber's code: the connection's must not. */
@@ -197,9 +198,9 @@ final class RedisLimiterState implements LimiterState {
             return permits.changing(key, permits.commands().carryOver(key, from, to))
                     .doOnTerminate(() -> permits.dropPrepaid(key))
                     .doOnNext(done -> {
-                        queues.retrying()
-                                .ifWaiting(key, queue -> queue.reschedule(new RetryingPermits(permits, key, to)));
-                        queues.reserving().ifWaiting(key, queue -> queue.reschedule(reservation(key, to)));
+                        LimitedKey limited = limited(key, to);
+                        queues.retrying().ifWaiting(key, queue -> queue.reschedule(limited));
+                        queues.reserving().ifWaiting(key, queue -> queue.reschedule(limited));
                         signals.publish(SignalChannel.Kind.RESET, key);
                     })
                     .then();

@@ -269,13 +269,6 @@ final class RedisPermits {
                 });
     }
 
-    /** A denial without a call; {@code retryAfterNanos} may be unknown. */
-    Decision deny(@Nullable RateLimitPolicy override, long permits, long retryAfterNanos) {
-        RateLimitPolicy policy = policy(override);
-        Decision.Quota nothing = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(policy, permits, nothing, retryAfterNanos);
-    }
-
     /** Refunds a debit. Permits that cannot come back are counted as lost. */
     Mono<Void> refund(Debit debit) {
         return sendRefund(debit)

@@ -75,7 +75,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     void reschedule(ReservingKey other) {
         post(now -> {
             key = other;
-            byCost.values().forEach(SameCostQueue::freeAll);
+            byCost.values().forEach(sameCost -> sameCost.freeAllBut(0));
             reserveAgainAt = Algorithm.UNKNOWN;
         });
     }
@@ -95,14 +95,14 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     protected void left(Waiter<ReservingKey> waiter, boolean granted) {
         SameCostQueue sameCost = byCost.get(waiter.permits());
         if (sameCost != null) {
-            sameCost.left();
+            sameCost.waiters.remove(waiter);
         }
     }
 
     @Override
     protected void admit(Waiter<ReservingKey> newcomer, long now) {
         SameCostQueue sameCost = byCost.computeIfAbsent(newcomer.permits(), permits -> new SameCostQueue());
-        sameCost.join(newcomer);
+        sameCost.waiters.add(newcomer);
         if (size() > maxWaiters) {
             deny(newcomer, now, Algorithm.UNKNOWN);
         } else {
@@ -243,7 +243,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /** Reserves for the waiters that have neither a slot nor a reservation in flight. */
     private long reserveAgain(long now) {
-        if (byCost.values().stream().noneMatch(SameCostQueue::lacks)) {
+        if (byCost.values().stream().noneMatch(sameCost -> sameCost.missing() > 0)) {
             return Algorithm.UNKNOWN;
         }
         if (reserveAgainAt != Algorithm.UNKNOWN && reserveAgainAt > now) {
@@ -272,10 +272,7 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
             sameCost.removeFirst();
             grant(sameCost, decision, at);
         }
-        for (ReservingKey.Slot last = sameCost.last(); last != null && sameCost.hasSurplus(); last = sameCost.last()) {
-            sameCost.removeLast();
-            last.free();
-        }
+        sameCost.freeAllBut(sameCost.waiters.size());
         ReservingKey.Slot first = sameCost.first();
         if (first == null) {
             return Algorithm.UNKNOWN;
@@ -290,7 +287,8 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
     }
 
     private void grant(SameCostQueue sameCost, Decision decision, long at) {
-        for (Waiter<ReservingKey> head = sameCost.poll(); head != null; head = sameCost.poll()) {
+        while (!sameCost.waiters.isEmpty()) {
+            Waiter<ReservingKey> head = sameCost.waiters.iterator().next();
             head.dueAt(at);
             if (answer(head, decision)) {
                 return;

@@ -1,14 +1,11 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.queue.Waiter;
-import java.util.ArrayDeque;
-import java.util.Comparator;
-import java.util.Deque;
-import java.util.Iterator;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.Set;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,65 +14,37 @@ import org.jspecify.annotations.Nullable;
  */
 final class SameCostQueue {
 
-    /** In order of arrival; those that left are skipped. */
-    private final Deque<Waiter<ReservingKey>> waiters = new ArrayDeque<>();
+    /** In order of arrival. */
+    final Set<Waiter<ReservingKey>> waiters = new LinkedHashSet<>();
 
-    private final TreeSet<Numbered> slots = new TreeSet<>(
-            Comparator.<Numbered>comparingLong(one -> one.slot.order()).thenComparingLong(one -> one.number));
-
-    private long number;
-
-    /** Of {@link #waiters} those that have not left. */
-    private int waiting;
+    /** In the order of their times. */
+    private final List<ReservingKey.Slot> slots = new ArrayList<>();
 
     /** Reservations of waiters in flight. */
     int inFlight;
 
-    /** Several slots may be for the same time. */
-    private record Numbered(ReservingKey.Slot slot, long number) {}
-
-    void join(Waiter<ReservingKey> waiter) {
-        waiters.add(waiter);
-        waiting++;
-    }
-
-    /** A waiter has left, or was answered. */
-    void left() {
-        waiting--;
-        if (waiting == 0) {
-            waiters.clear();
-        }
-    }
-
     /** True if it is not the last: then those before its waiter move up to it. */
     boolean add(ReservingKey.Slot slot) {
-        Numbered added = new Numbered(slot, number++);
-        slots.add(added);
-        return slots.last().number != added.number;
+        int index = slots.size();
+        while (index > 0 && slots.get(index - 1).order() > slot.order()) {
+            index--;
+        }
+        slots.add(index, slot);
+        return index < slots.size() - 1;
     }
 
     boolean isEmpty() {
-        return waiting == 0 && slots.isEmpty() && inFlight == 0;
+        return waiters.isEmpty() && slots.isEmpty() && inFlight == 0;
     }
 
-    /** Whether a waiter has neither a slot nor a reservation in flight. */
-    boolean lacks() {
-        return waiting > slots.size() + inFlight;
+    /** How many waiters have neither a slot nor a reservation in flight. */
+    int missing() {
+        return Math.max(0, waiters.size() - slots.size() - inFlight);
     }
 
     /** The last waiters, for which there is neither a slot nor a reservation in flight. */
     List<Waiter<ReservingKey>> lacking() {
-        int count = waiting - slots.size() - inFlight;
-        if (count <= 0) {
-            return List.of();
-        }
-        waiters.removeIf(waiter -> !waiter.isLinked());
-        List<Waiter<ReservingKey>> inOrder = List.copyOf(waiters);
-        return inOrder.subList(inOrder.size() - count, inOrder.size());
-    }
-
-    boolean hasSurplus() {
-        return slots.size() > waiting;
+        return waiters.stream().skip(waiters.size() - missing()).toList();
     }
 
     boolean hasSlots() {
@@ -83,51 +52,31 @@ final class SameCostQueue {
     }
 
     ReservingKey.@Nullable Slot first() {
-        return slots.isEmpty() ? null : slots.first().slot;
+        return slots.isEmpty() ? null : slots.get(0);
     }
 
     ReservingKey.@Nullable Slot last() {
-        return slots.isEmpty() ? null : slots.last().slot;
+        return slots.isEmpty() ? null : slots.get(slots.size() - 1);
     }
 
     void removeFirst() {
-        slots.pollFirst();
-    }
-
-    void removeLast() {
-        slots.pollLast();
-    }
-
-    /** Removes and returns the first that has not left. */
-    @Nullable
-    Waiter<ReservingKey> poll() {
-        Waiter<ReservingKey> first = waiters.poll();
-        while (first != null && !first.isLinked()) {
-            first = waiters.poll();
-        }
-        return first;
-    }
-
-    void forEachWaiter(Consumer<Waiter<ReservingKey>> action) {
-        waiters.removeIf(waiter -> !waiter.isLinked());
-        List.copyOf(waiters).forEach(action);
+        slots.remove(0);
     }
 
     /** The waiters that will leave at a slot if nothing changes. */
     void forEachReserved(BiConsumer<Waiter<ReservingKey>, ReservingKey.Slot> action) {
-        Iterator<Numbered> times = List.copyOf(slots).iterator();
-        forEachWaiter(waiter -> {
-            if (times.hasNext()) {
-                action.accept(waiter, times.next().slot);
-            }
-        });
+        List<Waiter<ReservingKey>> reserved =
+                waiters.stream().limit(slots.size()).toList();
+        List<ReservingKey.Slot> theirs = List.copyOf(slots);
+        for (int i = 0; i < reserved.size(); i++) {
+            action.accept(reserved.get(i), theirs.get(i));
+        }
     }
 
-    /** Gives back all slots, the last first: so each is at the tail of what was reserved. */
-    void freeAll() {
-        for (ReservingKey.Slot last = last(); last != null; last = last()) {
-            removeLast();
-            last.free();
+    /** Gives back the last slots, the very last first: so each is at the tail of what was reserved. */
+    void freeAllBut(int kept) {
+        while (slots.size() > kept) {
+            slots.remove(slots.size() - 1).free();
         }
     }
 
@@ -137,12 +86,12 @@ final class SameCostQueue {
      */
     boolean dropVoid() {
         return !slots.isEmpty()
-                && (slots.first().slot.isVoid() || slots.last().slot.isVoid())
-                && slots.removeIf(one -> one.slot.isVoid());
+                && (slots.get(0).isVoid() || slots.get(slots.size() - 1).isVoid())
+                && dropAllVoid();
     }
 
     /** The same, looking at all of them. */
     boolean dropAllVoid() {
-        return slots.removeIf(one -> one.slot.isVoid());
+        return slots.removeIf(ReservingKey.Slot::isVoid);
     }
 }

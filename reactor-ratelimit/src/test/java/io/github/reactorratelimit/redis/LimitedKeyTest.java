@@ -23,7 +23,7 @@ import reactor.core.scheduler.Schedulers;
 
 /** One slot an hour from now, and what is learned between the look at it and its use. */
 @ExtendWith(RedisExtension.class)
-class SlotReservationTest {
+class LimitedKeyTest {
 
     private static final Duration PATIENCE = ofSeconds(30);
     private static final String KEY = "k";
@@ -31,10 +31,10 @@ class SlotReservationTest {
 
     private final StatefulRedisConnection<String, String> connection;
     private final RedisLimiterState state;
-    private final SlotReservation desk;
+    private final LimitedKey desk;
     private ReservingKey.Slot slot;
 
-    SlotReservationTest(Standalone redis) {
+    LimitedKeyTest(Standalone redis) {
         connection = redis.connect();
         state = (RedisLimiterState) RedisStore.of(connection)
                 .withoutSelfTest()
@@ -46,7 +46,7 @@ class SlotReservationTest {
                         Schedulers.boundedElastic(),
                         RateLimitRecorder.NOOP,
                         10));
-        desk = state.reservation(KEY, null);
+        desk = state.limited(KEY, null);
     }
 
     @BeforeEach

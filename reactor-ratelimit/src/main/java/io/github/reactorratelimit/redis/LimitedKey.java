@@ -5,7 +5,9 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Tick;
+import io.github.reactorratelimit.queue.KeyQueues;
 import io.github.reactorratelimit.queue.QueuedKey;
+import io.github.reactorratelimit.queue.RetryingKey;
 import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
@@ -13,14 +15,15 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
 /**
- * A key under a policy with slots, as its queue sees it. Knows where the slots lie on the clock of this
- * process: the server's time of a reply has passed when the reply comes, so a slot is never used too early,
- * and late by no more than the quickest reply took to come back.
+ * A key under a policy, as its queue sees it. Under a policy with slots each waiter reserves one; under
+ * others the head requests permits, and requests them again.
  *
- * <p>A slot holds only while the state that gave it exists: while the key's generation is the slot's, and the
+ * <p>Knows where the slots lie on the clock of this process: the server's time of a reply has passed when the
+ * reply comes, so a slot is never used too early, and late by no more than the quickest reply took to come
+ * back. A slot holds only while the state that gave it exists: while the key's generation is the slot's, and the
  * tail of what this instance reserved is not before the slot. Both are read again every 125 ms.
  */
-final class SlotReservation implements ReservingKey {
+final class LimitedKey implements ReservingKey, RetryingKey {
 
     /** How long a slot may be used after the key was read: Redis may have lost it since. */
     static final long HELD_NANOS = Duration.ofMillis(250).toNanos();
@@ -31,16 +34,15 @@ final class SlotReservation implements ReservingKey {
      */
     private static final long LAPSE_NANOS = Duration.ofMillis(500).toNanos();
 
-    private static final AtomicReferenceFieldUpdater<SlotReservation, Known> KNOWN =
-            AtomicReferenceFieldUpdater.newUpdater(SlotReservation.class, Known.class, "known");
+    private static final AtomicReferenceFieldUpdater<LimitedKey, Known> KNOWN =
+            AtomicReferenceFieldUpdater.newUpdater(LimitedKey.class, Known.class, "known");
 
     private final RedisPermits permits;
     private final RedisQueues queues;
     private final String key;
     private final @Nullable RateLimitPolicy override;
 
-    private volatile Known known =
-            new Known(Long.MAX_VALUE, KeyStatus.plain(0), Long.MIN_VALUE, Long.MIN_VALUE, Last.NONE, Loss.NONE);
+    private volatile Known known = Known.NOTHING;
 
     /**
      * What the replies so far said. They may be handled in another order than they came: the one that
@@ -53,6 +55,9 @@ final class SlotReservation implements ReservingKey {
      * @param last the last slot that this instance holds
      */
     private record Known(long offsetNanos, KeyStatus read, long sentNanos, long heldUntilNanos, Last last, Loss loss) {
+
+        static final Known NOTHING =
+                new Known(Long.MAX_VALUE, KeyStatus.plain(0), Long.MIN_VALUE, Long.MIN_VALUE, Last.NONE, Loss.NONE);
 
         /**
          * The server's time lies between the moment a command was sent and the one its reply came; an offset
@@ -106,7 +111,7 @@ final class SlotReservation implements ReservingKey {
         }
     }
 
-    SlotReservation(RedisPermits permits, RedisQueues queues, String key, @Nullable RateLimitPolicy override) {
+    LimitedKey(RedisPermits permits, RedisQueues queues, String key, @Nullable RateLimitPolicy override) {
         this.permits = permits;
         this.queues = queues;
         this.key = key;
@@ -132,8 +137,7 @@ final class SlotReservation implements ReservingKey {
                 .<Object>map(reply -> answer(reply, sentNanos))
                 .onErrorResume(
                         VersionedCommands.NoSlotsException.class,
-                        none -> queues.retrying()
-                                .await(new RetryingPermits(permits, key, override), count, maxWaitNanos))
+                        none -> queues.retrying().await(this, count, maxWaitNanos))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> permits.degraded(key, override, count));
     }
 
@@ -164,13 +168,36 @@ final class SlotReservation implements ReservingKey {
     }
 
     @Override
+    public Mono<Decision> request(long count) {
+        Decision prepaid = permits.spendPrepaid(key, override, count);
+        long sentNanos = now();
+        return prepaid == null
+                ? permits.acquireForWaiter(key, override, count, reply -> learn(reply.key(), sentNanos))
+                : Mono.just(prepaid);
+    }
+
+    @Override
+    public long pausedUntil() {
+        Known current = known;
+        KeyStatus read = current.read;
+        return read.pauseEndMicros() > read.nowMicros()
+                ? Tick.MICROSECOND.toNanos(read.pauseEndMicros()) + current.offsetNanos
+                : KeyQueues.NOT_PAUSED;
+    }
+
+    @Override
+    public long queueCapacity() {
+        return permits.policy(override).queueCapacity();
+    }
+
+    @Override
     public void refund(Debit debit) {
         permits.refundAside(debit);
     }
 
     @Override
     public Decision deny(long now, long count, long grantedAt) {
-        return permits.deny(override, count, QueuedKey.retryAfter(now, grantedAt));
+        return Decision.deny(permits.policy(override), count, QueuedKey.retryAfter(now, grantedAt));
     }
 
     /** Known by its base, its time less the shift, so that a pause moves it. */
