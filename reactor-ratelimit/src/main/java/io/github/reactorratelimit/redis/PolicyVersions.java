@@ -6,14 +6,13 @@ import io.github.reactorratelimit.algorithm.Algorithms;
 import io.github.reactorratelimit.algorithm.PolicyText;
 import io.github.reactorratelimit.queue.DrainLoop;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
@@ -61,15 +60,11 @@ final class PolicyVersions extends DrainLoop {
      * A version of the policy.
      *
      * @param script what commands name; knows number, policy and predecessor
-     * @param earlier policies that were in effect before, the very objects
      * @param beforeUntilNanos how long usage under the predecessor may matter
      * @param overrides policies that keys have instead
      */
     private record InEffect(
-            ScriptPolicy script,
-            List<RateLimitPolicy> earlier,
-            long beforeUntilNanos,
-            Map<RateLimitPolicy, ScriptPolicy> overrides) {
+            ScriptPolicy script, long beforeUntilNanos, Map<RateLimitPolicy, ScriptPolicy> overrides) {
 
         long number() {
             return script.version();
@@ -77,10 +72,6 @@ final class PolicyVersions extends DrainLoop {
 
         RateLimitPolicy policy() {
             return script.policy();
-        }
-
-        boolean isReplaced(RateLimitPolicy policy) {
-            return earlier.stream().anyMatch(one -> one == policy);
         }
     }
 
@@ -90,6 +81,10 @@ final class PolicyVersions extends DrainLoop {
     private final boolean hasSignals;
     private final AtomicReference<@Nullable Mono<Void>> reading = new AtomicReference<>();
     private final AtomicLong readAtNanos;
+
+    /** Policies that were in effect before, the very objects. Each is here before it is replaced. */
+    private final List<RateLimitPolicy> earlier = new CopyOnWriteArrayList<>();
+
     private final Queue<MonoSink<Void>> waiting = new ConcurrentLinkedQueue<>();
     private volatile InEffect inEffect;
     private volatile Consumer<RateLimitPolicy> listener = policy -> {};
@@ -119,7 +114,7 @@ final class PolicyVersions extends DrainLoop {
         this.registry = registry;
         this.hasSignals = hasSignals;
         this.readAtNanos = new AtomicLong(commands.now());
-        this.inEffect = withoutPredecessor(version, settings.policy(), List.of());
+        this.inEffect = withoutPredecessor(version, settings.policy());
     }
 
     /** Reads the registry; the listener hears of each policy that takes effect. */
@@ -168,28 +163,24 @@ final class PolicyVersions extends DrainLoop {
      * @param versionBefore that of the predecessor
      */
     private InEffect version(
-            long number,
-            RateLimitPolicy policy,
-            @Nullable RateLimitPolicy before,
-            long versionBefore,
-            List<RateLimitPolicy> earlier) {
+            long number, RateLimitPolicy policy, @Nullable RateLimitPolicy before, long versionBefore) {
         ScriptPolicy scriptBefore = before == null ? null : ScriptPolicy.of(before);
         ScriptPolicy script = ScriptPolicy.of(policy).withVersion(number, scriptBefore, versionBefore);
         long matters = before == null
                 ? 0
                 : Algorithms.traits(before).recovery().plus(PREDECESSOR_MATTERS).toNanos();
-        return new InEffect(script, earlier, commands.now() + matters, new ConcurrentHashMap<>());
+        return new InEffect(script, commands.now() + matters, new ConcurrentHashMap<>());
     }
 
-    private InEffect withoutPredecessor(long number, RateLimitPolicy policy, List<RateLimitPolicy> earlier) {
-        return version(number, policy, null, ScriptPolicy.UNKNOWN, earlier);
+    private InEffect withoutPredecessor(long number, RateLimitPolicy policy) {
+        return version(number, policy, null, ScriptPolicy.UNKNOWN);
     }
 
     /** The policy of a key as the script reads it. */
     ScriptPolicy script(@Nullable RateLimitPolicy override) {
         InEffect current = inEffect;
         if (current.script().before() != null && current.beforeUntilNanos() - commands.now() <= 0) {
-            InEffect alone = withoutPredecessor(current.number(), current.policy(), current.earlier());
+            InEffect alone = withoutPredecessor(current.number(), current.policy());
             current = IN_EFFECT.compareAndSet(this, current, alone) ? alone : inEffect;
         }
         return override == null ? current.script() : overrideScript(current, override);
@@ -202,19 +193,11 @@ final class PolicyVersions extends DrainLoop {
             return known;
         }
         if (overrides.size() >= MAX_OVERRIDES) {
-            evictSome(overrides);
+            overrides.clear();
         }
         long version = current.number();
         return overrides.computeIfAbsent(
                 override, policy -> ScriptPolicy.of(policy).withVersion(version, null, ScriptPolicy.UNKNOWN));
-    }
-
-    private static void evictSome(Map<RateLimitPolicy, ScriptPolicy> overrides) {
-        Iterator<RateLimitPolicy> policies = overrides.keySet().iterator();
-        for (int i = 0; i < MAX_OVERRIDES / 8 && policies.hasNext(); i++) {
-            policies.next();
-            policies.remove();
-        }
     }
 
     /**
@@ -223,12 +206,12 @@ final class PolicyVersions extends DrainLoop {
      */
     @Nullable
     ScriptPolicy scriptOf(RateLimitPolicy policy) {
-        InEffect current = inEffect;
+        ScriptPolicy current = script(null);
         if (policy == current.policy()) {
-            return script(null);
+            return current;
         }
-        boolean isOverride = settings.policiesPerKey() && !current.isReplaced(policy);
-        return isOverride ? script(policy) : null;
+        boolean isReplaced = earlier.stream().anyMatch(one -> one == policy);
+        return settings.policiesPerKey() && !isReplaced ? script(policy) : null;
     }
 
     /** The policy of a key. */
@@ -386,17 +369,14 @@ final class PolicyVersions extends DrainLoop {
         RateLimitPolicy before = lower == null ? own : parse(lower.getValue());
         if (isKnown && (before == null || policy.equals(before)) && number <= known.number() + 1) {
             // Only the number differs: nothing is carried over.
-            return withoutPredecessor(number, known.policy(), known.earlier());
+            return withoutPredecessor(number, known.policy());
         }
-        List<RateLimitPolicy> earlier = new ArrayList<>(known.earlier());
         earlier.add(known.policy());
-        int surplus = Math.max(0, earlier.size() - MAX_EARLIER);
-        return version(
-                number,
-                policy,
-                policy.equals(before) ? null : before,
-                lower == null ? known.number() : lower.getKey(),
-                List.copyOf(earlier.subList(surplus, earlier.size())));
+        if (earlier.size() > MAX_EARLIER) {
+            earlier.remove(0);
+        }
+        long versionBefore = lower == null ? known.number() : lower.getKey();
+        return version(number, policy, policy.equals(before) ? null : before, versionBefore);
     }
 
     static RateLimitPolicy parse(String text) {

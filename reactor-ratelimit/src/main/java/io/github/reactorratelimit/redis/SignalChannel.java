@@ -9,16 +9,13 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
@@ -52,13 +49,8 @@ final class SignalChannel {
             this.code = code;
         }
 
-        static @Nullable Kind of(char code) {
-            for (Kind kind : values()) {
-                if (kind.code == code) {
-                    return kind;
-                }
-            }
-            return null;
+        static Optional<Kind> of(char code) {
+            return Stream.of(values()).filter(kind -> kind.code == code).findFirst();
         }
     }
 
@@ -74,22 +66,22 @@ final class SignalChannel {
     static final Duration FREED_JITTER = Duration.ofMillis(4);
     static final Duration RECONNECT_JITTER = Duration.ofMillis(100);
 
-    private static final Logger LOG = Loggers.getLogger(SignalChannel.class);
+    private static final Object RECONNECT = new Object();
 
-    private enum Sending {
-        /** In flight. */
-        ONCE,
-        /** In flight, and published again since. */
-        AGAIN
-    }
+    private static final Logger LOG = Loggers.getLogger(SignalChannel.class);
 
     private final RedisConnections connections;
     private final LimiterSettings settings;
     private final String channel;
     private final String sender =
             Long.toString(ThreadLocalRandom.current().nextLong(Long.MAX_VALUE), Character.MAX_RADIX) + " ";
-    private final Map<String, Sending> inFlight = new ConcurrentHashMap<>();
-    private final Set<String> freed = ConcurrentHashMap.newKeySet();
+
+    /** The messages in flight; 2 if it was published again since. */
+    private final Map<String, Integer> inFlight = new ConcurrentHashMap<>();
+
+    /** What will be passed on later: keys with freed permits, and {@link #RECONNECT}. */
+    private final Set<Object> pending = ConcurrentHashMap.newKeySet();
+
     private final Disposable.Composite subscription = Disposables.composite();
 
     SignalChannel(RedisConnections connections, RedisKeys keys, LimiterSettings settings) {
@@ -125,8 +117,7 @@ final class SignalChannel {
     /** {@link #publish}, also without a connection for signals: other processes may have one. */
     void tell(Kind kind, String subject) {
         String message = kind.code + sender + RedisKeys.escape(subject);
-        Sending state = inFlight.compute(message, (same, was) -> was == null ? Sending.ONCE : Sending.AGAIN);
-        if (state == Sending.ONCE) {
+        if (inFlight.merge(message, 1, (was, one) -> 2) == 1) {
             send(message);
         }
     }
@@ -137,23 +128,13 @@ final class SignalChannel {
     }
 
     private void send(String message) {
-        attempt(() -> connections.commands().publish(channel, message)).whenComplete((receivers, error) -> {
-            if (error != null) {
-                inFlight.remove(message);
-            } else if (inFlight.computeIfPresent(message, (same, was) -> was == Sending.AGAIN ? Sending.ONCE : null)
-                    != null) {
-                send(message);
-            }
-        });
+        Mono.fromCompletionStage(() -> connections.commands().publish(channel, message))
+                .subscribe(receivers -> {}, lost -> inFlight.remove(message), () -> sent(message));
     }
 
-    /** Lettuce throws what it knows at once, and completes with the rest. */
-    private static <T> CompletionStage<T> attempt(Supplier<? extends CompletionStage<T>> command) {
-        try {
-            return command.get();
-        } catch (Throwable e) {
-            // Whatever it is: a signal that counts as in flight is not sent again.
-            return CompletableFuture.failedFuture(e);
+    private void sent(String message) {
+        if (inFlight.computeIfPresent(message, (same, count) -> count == 2 ? 1 : null) != null) {
+            send(message);
         }
     }
 
@@ -171,7 +152,6 @@ final class SignalChannel {
 
         private final StatefulRedisPubSubConnection<String, String> connection;
         private final Listener listener;
-        private final AtomicBoolean reconnecting = new AtomicBoolean();
         private volatile boolean disposed;
 
         Subscribed(StatefulRedisPubSubConnection<String, String> connection, Listener listener) {
@@ -183,10 +163,11 @@ final class SignalChannel {
         }
 
         private void subscribe() {
-            attempt(() -> connection.async().subscribe(channel)).exceptionally(error -> {
-                LOG.warn("No signals from other processes for now: cannot subscribe, {}", error.toString());
-                return null;
-            });
+            Mono.fromCompletionStage(() -> connection.async().subscribe(channel))
+                    .subscribe(
+                            done -> {},
+                            error -> LOG.warn(
+                                    "No signals from other processes for now: cannot subscribe, {}", error.toString()));
         }
 
         @Override
@@ -198,11 +179,8 @@ final class SignalChannel {
 
         @Override
         public void subscribed(String name, long count) {
-            if (name.equals(channel) && reconnecting.compareAndSet(false, true)) {
-                later(RECONNECT_JITTER, () -> {
-                    reconnecting.set(false);
-                    listener.reconnected();
-                });
+            if (name.equals(channel)) {
+                later(RECONNECT, RECONNECT_JITTER, listener::reconnected);
             }
         }
 
@@ -218,34 +196,38 @@ final class SignalChannel {
         @Override
         public void message(String name, String message) {
             int blank = message.indexOf(' ') + 1;
-            Kind kind = blank < 2 ? null : Kind.of(message.charAt(0));
-            if (kind == null || !name.equals(channel) || message.startsWith(sender, 1)) {
-                return;
+            if (blank > 1 && name.equals(channel) && !message.startsWith(sender, 1)) {
+                Kind.of(message.charAt(0)).ifPresent(kind -> RedisKeys.unescape(message.substring(blank))
+                        .ifPresent(subject -> heard(kind, subject)));
             }
-            RedisKeys.unescape(message.substring(blank)).ifPresent(subject -> heard(kind, subject));
         }
 
         private void heard(Kind kind, String subject) {
-            if (kind != Kind.FREED) {
-                tell(() -> listener.heard(kind, subject));
-            } else if (freed.add(subject)) {
-                later(FREED_JITTER, () -> {
-                    freed.remove(subject);
-                    listener.heard(Kind.FREED, subject);
-                });
+            if (kind == Kind.FREED) {
+                later(subject, FREED_JITTER, () -> listener.heard(kind, subject));
+            } else {
+                pass(() -> listener.heard(kind, subject));
             }
         }
 
-        private void later(Duration atMost, Runnable news) {
+        /** Once, however often it comes until then. */
+        private void later(Object news, Duration atMost, Runnable passed) {
+            if (!pending.add(news)) {
+                return;
+            }
+            Runnable task = () -> {
+                pending.remove(news);
+                pass(passed);
+            };
             try {
                 long nanos = ThreadLocalRandom.current().nextLong(atMost.toNanos());
-                settings.scheduler().schedule(() -> tell(news), nanos, TimeUnit.NANOSECONDS);
+                settings.scheduler().schedule(task, nanos, TimeUnit.NANOSECONDS);
             } catch (RejectedExecutionException gone) {
-                tell(news);
+                task.run();
             }
         }
 
-        private void tell(Runnable news) {
+        private void pass(Runnable news) {
             if (!disposed) {
                 try {
                     news.run();
@@ -260,7 +242,8 @@ final class SignalChannel {
             disposed = true;
             connection.removeListener((RedisConnectionStateListener) this);
             connection.removeListener((RedisPubSubListener<String, String>) this);
-            attempt(() -> connection.async().unsubscribe(channel));
+            Mono.fromCompletionStage(() -> connection.async().unsubscribe(channel))
+                    .subscribe(done -> {}, gone -> {});
         }
 
         @Override

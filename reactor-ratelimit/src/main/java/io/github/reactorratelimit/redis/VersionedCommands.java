@@ -5,13 +5,9 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Scheduler;
 
 /**
@@ -154,22 +150,13 @@ final class VersionedCommands {
      */
     private Mono<CommandReply> within(long startNanos, Mono<CommandReply> calls) {
         return Mono.defer(() -> {
-            Sinks.One<CommandReply> first = Sinks.one();
-            Disposable overdue = atDeadline(startNanos, first);
-            calls.subscribe(first::tryEmitValue, first::tryEmitError, first::tryEmitEmpty);
-            return first.asMono().doFinally(ended -> overdue.dispose());
+            Duration left = Duration.ofNanos(Math.max(0, deadline.toNanos() - (now() - startNanos)));
+            Mono<CommandReply> overdue = Mono.delay(left, timer)
+                    // Where nothing can be scheduled any more each call still has its own deadline.
+                    .onErrorResume(RejectedExecutionException.class, disposed -> Mono.never())
+                    .then(Mono.error(() -> RedisUnavailableException.unanswered(
+                            "Redis did not tell the policy in effect and decide within " + deadline, null)));
+            return Mono.firstWithSignal(calls, overdue);
         });
-    }
-
-    private Disposable atDeadline(long startNanos, Sinks.One<CommandReply> first) {
-        long left = Math.max(0, deadline.toNanos() - (now() - startNanos));
-        Runnable miss = () -> first.tryEmitError(RedisUnavailableException.unanswered(
-                "Redis did not tell the policy in effect and decide within " + deadline, null));
-        try {
-            return timer.schedule(miss, left, TimeUnit.NANOSECONDS);
-        } catch (RejectedExecutionException closed) {
-            // Each call still has its own deadline.
-            return Disposables.disposed();
-        }
     }
 }
