@@ -7,7 +7,6 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder.Event;
 import io.github.reactorratelimit.algorithm.Tick;
 import java.security.SecureRandom;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -30,7 +29,6 @@ import reactor.core.publisher.Mono;
 final class ConcurrencyLeases {
 
     private static final SecureRandom RANDOM = new SecureRandom();
-    private static final int HOLDER_BYTES = 9;
     private static final int RENEWALS_PER_LEASE = 3;
     private static final int RENEWALS_AT_A_TIME = 256;
 
@@ -43,7 +41,7 @@ final class ConcurrencyLeases {
     private final Consumer<String> freed;
     private final long leaseMicros;
     private final long everyNanos;
-    private final String holder = newHolder();
+    private final String holder = Long.toString(RANDOM.nextLong() >>> 1, Character.MAX_RADIX);
     private final AtomicLong numbers = new AtomicLong();
     private final Map<Long, Held> held = new ConcurrentHashMap<>();
     private final AtomicBoolean scheduled = new AtomicBoolean();
@@ -62,12 +60,6 @@ final class ConcurrencyLeases {
         this.freed = freed;
         this.leaseMicros = Tick.MICROSECOND.ticks("lease", limit.lease());
         this.everyNanos = Math.max(1, limit.lease().toNanos() / RENEWALS_PER_LEASE);
-    }
-
-    private static String newHolder() {
-        byte[] bytes = new byte[HOLDER_BYTES];
-        RANDOM.nextBytes(bytes);
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
     }
 
     private String id(long number) {
@@ -100,7 +92,8 @@ final class ConcurrencyLeases {
                         if (!reply.allowed()) {
                             return Decision.deny(limit, permits, quota(reply), Decision.Quota.UNKNOWN);
                         }
-                        keep(new Held(key, number, permits));
+                        held.put(number, new Held(key, number, permits));
+                        renewLater();
                         return Decision.allow(limit, quota(reply), new Debit(owner, key, limit, permits, number));
                     });
         });
@@ -142,11 +135,6 @@ final class ConcurrencyLeases {
                     .onErrorComplete(RedisUnavailableException.class)
                     .then();
         });
-    }
-
-    private void keep(Held lease) {
-        held.put(lease.number(), lease);
-        renewLater();
     }
 
     /** Whether a renewal is scheduled. */

@@ -124,17 +124,12 @@ final class ConcurrencyState implements LimiterState {
         long now = now();
         if (now < queues.pausedUntil(key)) {
             long pauseNanos = queues.pausedUntil(key) - now;
-            return Mono.fromSupplier(() -> deny(permits, pauseNanos));
+            return Mono.fromSupplier(() -> Decision.deny(limit, permits, pauseNanos));
         }
         return peekWithoutWaiters(key, permits).map(seen -> {
-            Decision denied = deny(permits, Decision.Quota.UNKNOWN);
+            Decision denied = Decision.deny(limit, permits, Decision.Quota.UNKNOWN);
             return seen.degradation().map(denied::asDegraded).orElse(denied);
         });
-    }
-
-    private Decision deny(long permits, long retryAfterNanos) {
-        Decision.Quota quota = new Decision.Quota(limit.max(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(limit, permits, quota, retryAfterNanos);
     }
 
     @Override
@@ -275,7 +270,7 @@ final class ConcurrencyState implements LimiterState {
 
         @Override
         public Decision deny(long now, long permits, long grantedAt) {
-            return ConcurrencyState.this.deny(permits, QueuedKey.retryAfter(now, grantedAt));
+            return Decision.deny(limit, permits, QueuedKey.retryAfter(now, grantedAt));
         }
     }
 }

@@ -5,15 +5,12 @@ import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisChannelWriter;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.protocol.CommandExpiryWriter;
 import io.lettuce.core.protocol.DefaultEndpoint;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 import reactor.util.Logger;
@@ -31,43 +28,23 @@ final class ConnectionCheck {
     /** How long a PING may stay unanswered. */
     static final Duration DEAD_AFTER = Duration.ofSeconds(2);
 
-    private final StatefulConnection<String, String> connection;
-    private final @Nullable StatefulConnection<String, String> pubSub;
+    private final RedisConnector.Opened opened;
     private final AtomicBoolean running = new AtomicBoolean();
 
-    /**
-     * @param pubSub closed with a dead connection: whatever dropped one has dropped the other; null if there
-     * is none
-     */
-    ConnectionCheck(
-            StatefulConnection<String, String> connection, @Nullable StatefulConnection<String, String> pubSub) {
-        this.connection = connection;
-        this.pubSub = pubSub;
+    /** A connection for signals is closed with a dead one: whatever dropped one has dropped the other. */
+    ConnectionCheck(RedisConnector.Opened opened) {
+        this.opened = opened;
     }
 
     /** Checks once, unless a check is running. */
     void run() {
         if (running.compareAndSet(false, true)) {
-            connections()
+            opened.servers()
+                    .flatMap(server -> server.connection().onErrorComplete())
                     .flatMap(ConnectionCheck::isDead)
                     .doFinally(end -> running.set(false))
                     .subscribe(this::replace, unreachable -> LOG.debug("Connections were not checked", unreachable));
         }
-    }
-
-    /** On a Cluster those that carry commands: they are made for a host and a port. */
-    @SuppressWarnings("unchecked") // a link's connections are of Strings
-    private Flux<StatefulRedisConnection<String, String>> connections() {
-        if (connection instanceof StatefulRedisConnection<?, ?> single) {
-            return Flux.just((StatefulRedisConnection<String, String>) single);
-        }
-        StatefulRedisClusterConnection<String, String> cluster =
-                (StatefulRedisClusterConnection<String, String>) connection;
-        return Flux.defer(() -> Flux.fromIterable(List.copyOf(cluster.getPartitions()))
-                .filter(node -> !node.hasNoSlots())
-                .flatMap(node -> Mono.fromCompletionStage(() -> cluster.getConnectionAsync(
-                                node.getUri().getHost(), node.getUri().getPort()))
-                        .onErrorComplete()));
     }
 
     /** The connection if it is dead. Any answer to the PING shows that it is not, an error too. */
@@ -92,7 +69,7 @@ final class ConnectionCheck {
         }
         LOG.warn("A connection to Redis has not answered for {}: it is closed, and made again.", DEAD_AFTER);
         endpoint.disconnect();
-        DefaultEndpoint signals = pubSub == null ? null : endpoint(pubSub);
+        DefaultEndpoint signals = opened.pubSub() == null ? null : endpoint(opened.pubSub());
         if (signals != null) {
             signals.disconnect();
         }

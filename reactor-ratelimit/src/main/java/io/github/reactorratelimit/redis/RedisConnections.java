@@ -79,11 +79,13 @@ final class RedisConnections {
         this.isLate = false;
         this.hasPubSub = opened.pubSub() != null;
         known(opened);
-        this.queues = sharedQueues(opened.connection());
+        this.queues = sharedQueues(opened);
     }
 
     /** A user's connection, without signals. */
     static RedisConnections of(StatefulConnection<String, String> connection) {
+        ConnectionAdvice.requireVersion();
+        ConnectionAdvice.log(connection);
         return of(Opened.of(connection, null));
     }
 
@@ -100,9 +102,9 @@ final class RedisConnections {
         return new RedisConnections(connecting, isCluster);
     }
 
-    private CommandQueues sharedQueues(StatefulConnection<String, String> connection) {
-        CommandQueues[] shared = {newQueues(connection instanceof StatefulRedisClusterConnection)};
-        QUEUES.compute(connection, (same, before) -> {
+    private CommandQueues sharedQueues(Opened opened) {
+        CommandQueues[] shared = {newQueues(opened.cluster() != null)};
+        QUEUES.compute(opened.connection(), (same, before) -> {
             CommandQueues inUse = before == null ? null : before.get();
             if (inUse != null) {
                 shared[0] = inUse;
@@ -121,10 +123,8 @@ final class RedisConnections {
 
     private String node(int slot) {
         Opened there = known;
-        RedisClusterNode node =
-                there != null && there.connection() instanceof StatefulRedisClusterConnection<?, ?> cluster
-                        ? cluster.getPartitions().getPartitionBySlot(slot)
-                        : null;
+        StatefulRedisClusterConnection<String, String> cluster = there == null ? null : there.cluster();
+        RedisClusterNode node = cluster == null ? null : cluster.getPartitions().getPartitionBySlot(slot);
         return node == null
                 ? UNKNOWN_NODE
                 : node.getUri().getHost() + ":" + node.getUri().getPort();
@@ -193,7 +193,7 @@ final class RedisConnections {
     }
 
     private void known(Opened opened) {
-        check = new ConnectionCheck(opened.connection(), opened.pubSub());
+        check = new ConnectionCheck(opened);
         known = opened;
         if (!closed) {
             connected.tryEmitValue(opened);
@@ -231,9 +231,10 @@ final class RedisConnections {
         if (isLate || there == null) {
             throw new IllegalStateException("a store that connects in the background has signals already");
         }
+        Opened withSignals = new Opened(there.connection(), pubSub, there.closing());
         // If the first one is dead, so is this one.
-        check = new ConnectionCheck(there.connection(), pubSub);
-        return of(new Opened(there.connection(), pubSub, there.closing()));
+        check = new ConnectionCheck(withSignals);
+        return of(withSignals);
     }
 
     Mono<Void> close() {

@@ -15,8 +15,10 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
@@ -27,8 +29,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -111,12 +112,52 @@ final class RedisConnector {
             return new Opened(connection, pubSub, closing);
         }
 
+        /** The connection if it is one to a Cluster. */
+        @Nullable
+        StatefulRedisClusterConnection<String, String> cluster() {
+            return connection instanceof StatefulRedisClusterConnection<String, String> cluster ? cluster : null;
+        }
+
+        private StatefulRedisConnection<String, String> single() {
+            return (StatefulRedisConnection<String, String>) connection;
+        }
+
         RedisClusterAsyncCommands<String, String> commands() {
-            return connection instanceof StatefulRedisClusterConnection<String, String> cluster
-                    ? cluster.async()
-                    : ((StatefulRedisConnection<String, String>) connection).async();
+            StatefulRedisClusterConnection<String, String> cluster = cluster();
+            return cluster == null ? single().async() : cluster.async();
+        }
+
+        /** The servers that decide: one, or the masters of a Cluster. */
+        Flux<Server> servers() {
+            StatefulRedisClusterConnection<String, String> cluster = cluster();
+            return cluster == null
+                    ? Flux.just(new Server("", Mono.just(single()), key -> true))
+                    : Flux.defer(() -> Flux.fromIterable(List.copyOf(cluster.getPartitions())))
+                            .filter(node -> !node.hasNoSlots())
+                            .map(node -> master(cluster, node));
+        }
+
+        private static Server master(
+                StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
+            String host = node.getUri().getHost();
+            int port = node.getUri().getPort();
+            return new Server(
+                    host + ":" + port + ": ",
+                    // Made for a host and a port: the one that carries commands.
+                    Mono.fromCompletionStage(() -> cluster.getConnectionAsync(host, port)),
+                    key -> node.hasSlot(SlotHash.getSlot(key)));
         }
     }
+
+    /**
+     * A server that decides.
+     *
+     * @param where begins what is said about it; empty if there is only one
+     * @param connection the one that carries commands
+     * @param holds whether a key lies there
+     */
+    record Server(
+            String where, Mono<StatefulRedisConnection<String, String>> connection, Predicate<String> holds) {}
 
     /** The exception says nothing of the text: it may hold a password. */
     static RedisURI parse(String uri) {
@@ -159,9 +200,10 @@ final class RedisConnector {
                     shutdown(client, resources),
                     List.of(uri),
                     Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
-                            .flatMap(connection -> Mono.fromCompletionStage(
-                                            () -> client.connectPubSubAsync(StringCodec.UTF8, uri))
-                                    .map(pubSub -> Opened.of(connection, pubSub))));
+                            .zipWhen(
+                                    connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8, uri)),
+                                    Opened::of));
         });
     }
 
@@ -180,9 +222,10 @@ final class RedisConnector {
                     uris,
                     Mono.fromCompletionStage(client::refreshPartitionsAsync)
                             .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
-                            .flatMap(connection -> Mono.fromCompletionStage(
-                                            () -> client.connectPubSubAsync(StringCodec.UTF8))
-                                    .map(pubSub -> Opened.of(connection, pubSub))));
+                            .zipWhen(
+                                    connection -> Mono.fromCompletionStage(
+                                            () -> client.connectPubSubAsync(StringCodec.UTF8)),
+                                    Opened::of));
         });
     }
 
@@ -202,31 +245,14 @@ final class RedisConnector {
             Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
         ConnectionAdvice.requireVersion();
         return Mono.create(sink -> {
-            AtomicReference<@Nullable Opened> made = new AtomicReference<>();
-            AtomicBoolean cancelled = new AtomicBoolean();
-            sink.onCancel(() -> {
-                cancelled.set(true);
-                close(made.getAndSet(null));
-            });
-            Schedulers.boundedElastic().schedule(() -> {
-                try {
-                    Opened opened = make(commands.get(), listening);
-                    made.set(opened);
-                    if (cancelled.get()) {
-                        close(made.getAndSet(null));
-                    }
-                    sink.success(opened);
-                } catch (RuntimeException failed) {
-                    sink.error(unreachable("", failed));
-                }
-            });
+            Mono<Opened> opened = Mono.fromSupplier(() -> make(commands.get(), listening))
+                    .onErrorMap(error -> unreachable("", error))
+                    .subscribeOn(Schedulers.boundedElastic())
+                    .cache();
+            // Lettuce connects all the same.
+            sink.onCancel(() -> opened.flatMap(Opened::closing).onErrorComplete().subscribe());
+            opened.subscribe(sink::success, sink::error);
         });
-    }
-
-    private static void close(@Nullable Opened unused) {
-        if (unused != null) {
-            unused.closing().onErrorComplete().subscribe();
-        }
     }
 
     private static Opened make(

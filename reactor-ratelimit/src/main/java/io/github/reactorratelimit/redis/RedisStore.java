@@ -50,18 +50,12 @@ public final class RedisStore implements RateLimitStore {
 
     /** Uses a connection to a standalone server, or to the master behind Sentinel. */
     public static RedisStore of(StatefulRedisConnection<String, String> connection) {
-        Objects.requireNonNull(connection, "connection");
-        ConnectionAdvice.requireVersion();
-        ConnectionAdvice.log(connection);
-        return of(RedisConnections.of(connection));
+        return of(RedisConnections.of(Objects.requireNonNull(connection, "connection")));
     }
 
     /** Uses a connection to a Cluster. */
     public static RedisStore of(StatefulRedisClusterConnection<String, String> connection) {
-        Objects.requireNonNull(connection, "connection");
-        ConnectionAdvice.requireVersion();
-        ConnectionAdvice.log(connection);
-        return of(RedisConnections.of(connection));
+        return of(RedisConnections.of(Objects.requireNonNull(connection, "connection")));
     }
 
     /**

@@ -6,10 +6,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.cluster.SlotHash;
-import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,13 +35,11 @@ final class ServerCheck {
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final RedisConnector.Opened opened;
-    private final boolean clustered;
     private final String prefix;
     private final RedisScript script = RedisScript.ofSelfTest();
 
     ServerCheck(RedisConnector.Opened opened, String prefix) {
         this.opened = opened;
-        this.clustered = opened.connection() instanceof StatefulRedisClusterConnection;
         this.prefix = prefix;
     }
 
@@ -62,32 +57,19 @@ final class ServerCheck {
                 .publishOn(Schedulers.boundedElastic());
     }
 
-    @SuppressWarnings("unchecked") // a link's connections are of Strings
     private Flux<Finding> servers() {
-        if (!clustered) {
-            return server("", opened.commands(), key -> true);
-        }
-        StatefulRedisClusterConnection<String, String> cluster =
-                (StatefulRedisClusterConnection<String, String>) opened.connection();
-        return Flux.defer(() -> Flux.fromIterable(List.copyOf(cluster.getPartitions()))
-                .filter(node -> !node.hasNoSlots())
-                .flatMap(node -> master(cluster, node)));
-    }
-
-    private Flux<Finding> master(StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
-        String where = node.getUri().getHost() + ":" + node.getUri().getPort() + ": ";
-        return Mono.fromCompletionStage(() -> cluster.getConnectionAsync(node.getNodeId()))
-                .flatMapMany(
-                        connection -> server(where, connection.async(), key -> node.hasSlot(SlotHash.getSlot(key))))
-                .onErrorResume(error ->
-                        Flux.just(new Finding(Severity.ERROR, where + "cannot connect: " + error.getMessage())));
+        return opened.servers()
+                .flatMap(server -> server.connection()
+                        .flatMapMany(connection -> server(server.where(), connection.async(), server.holds()))
+                        .onErrorResume(error -> Flux.just(new Finding(
+                                Severity.ERROR, server.where() + "cannot connect: " + error.getMessage()))));
     }
 
     private Flux<Finding> server(
             String where, RedisClusterAsyncCommands<String, String> commands, Predicate<String> isHere) {
         return Flux.defer(() -> {
             String[] keys = probeKeys(isHere);
-            Mono<List<Finding>> info = asked("info", commands::info, text -> judgeInfo(text, clustered));
+            Mono<List<Finding>> info = asked("info", commands::info, text -> judgeInfo(text, opened.cluster() != null));
             Mono<List<Finding>> known = asked(
                     "evalsha",
                     () -> commands.<List<String>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys),
