@@ -84,11 +84,6 @@ record Command(Op op, long permits, String argument) {
             return code;
         }
 
-        /** Whether a policy must have reserved slots for it. */
-        boolean needsSlots() {
-            return this == RESERVE || this == FREE_SLOT;
-        }
-
         /** Whether it is allowed exactly if there is nothing to wait for. */
         boolean isDecidedByWait() {
             return this == ACQUIRE || this == PEEK;

@@ -135,9 +135,7 @@ final class LimitedKey implements ReservingKey, RetryingKey {
         long sentNanos = now();
         return permits.send(key, override, reserve)
                 .<Object>map(reply -> answer(reply, sentNanos))
-                .onErrorResume(
-                        VersionedCommands.NoSlotsException.class,
-                        none -> queues.retrying().await(this, count, maxWaitNanos))
+                .switchIfEmpty(Mono.defer(() -> queues.retrying().await(this, count, maxWaitNanos)))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> permits.degraded(key, override, count));
     }
 

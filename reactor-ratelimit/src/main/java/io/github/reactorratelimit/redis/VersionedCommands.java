@@ -17,16 +17,6 @@ import reactor.core.scheduler.Scheduler;
  */
 final class VersionedCommands {
 
-    /** A slot was to be reserved or freed, but the policy in effect has none. Nothing was sent. */
-    static final class NoSlotsException extends RuntimeException {
-
-        private static final long serialVersionUID = 1L;
-
-        NoSlotsException() {
-            super("the policy in effect has no slots", null, false, false);
-        }
-    }
-
     private final LimiterCommands commands;
     private final PolicyVersions versions;
     private final Scheduler timer;
@@ -55,7 +45,10 @@ final class VersionedCommands {
         return deadline.toNanos();
     }
 
-    /** Sends a command for each subscriber. Cancelling does not undo what ran. */
+    /**
+     * Sends a command for each subscriber. Cancelling does not undo what ran. Empty if a slot was to be
+     * reserved, and the policy in effect has none: then nothing was sent.
+     */
     Mono<CommandReply> send(String key, @Nullable RateLimitPolicy override, Command command) {
         return inEffect(() -> sendOnce(key, override, command));
     }
@@ -63,7 +56,8 @@ final class VersionedCommands {
     private Mono<CommandReply> sendOnce(String key, @Nullable RateLimitPolicy override, Command command) {
         ScriptPolicy script = versions.script(override);
         check(script, command);
-        return commands.send(key, script, command);
+        boolean hasNoSlots = command.op() == Command.Op.RESERVE && !script.reserves();
+        return hasNoSlots ? Mono.empty() : commands.send(key, script, command);
     }
 
     /**
@@ -116,9 +110,6 @@ final class VersionedCommands {
         long capacity = script.policy().capacity();
         if (command.op().isBoundedByCapacity() && command.permits() > capacity) {
             throw new PermitsExceedCapacityException(command.permits(), capacity);
-        }
-        if (command.op().needsSlots() && !script.reserves()) {
-            throw new NoSlotsException();
         }
     }
 
