@@ -245,7 +245,17 @@ final class RedisConnector {
             Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
         ConnectionAdvice.requireVersion();
         return Mono.create(sink -> {
-            Mono<Opened> opened = Mono.fromSupplier(() -> make(commands.get(), listening))
+            Mono<Opened> opened = Mono.<StatefulConnection<String, String>>fromSupplier(commands)
+                    .doOnNext(ConnectionAdvice::log)
+                    .zipWhen(
+                            connection ->
+                                    Mono.fromSupplier(listening).doOnError(failed -> connection.closeAsync()),
+                            (connection, pubSub) -> new Opened(
+                                    connection,
+                                    pubSub,
+                                    Mono.whenDelayError(
+                                            Mono.fromCompletionStage(pubSub::closeAsync),
+                                            Mono.fromCompletionStage(connection::closeAsync))))
                     .onErrorMap(error -> unreachable("", error))
                     .subscribeOn(Schedulers.boundedElastic())
                     .cache();
@@ -253,22 +263,6 @@ final class RedisConnector {
             sink.onCancel(() -> opened.flatMap(Opened::closing).onErrorComplete().subscribe());
             opened.subscribe(sink::success, sink::error);
         });
-    }
-
-    private static Opened make(
-            StatefulConnection<String, String> connection,
-            Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
-        try {
-            StatefulRedisPubSubConnection<String, String> pubSub = listening.get();
-            ConnectionAdvice.log(connection);
-            return Opened.of(connection, pubSub)
-                    .closedBy(Mono.whenDelayError(
-                            Mono.fromCompletionStage(pubSub::closeAsync),
-                            Mono.fromCompletionStage(connection::closeAsync)));
-        } catch (RuntimeException failed) {
-            Mono.fromCompletionStage(connection::closeAsync).onErrorComplete().subscribe();
-            throw failed;
-        }
     }
 
     /** To be shut down with their client, which does so only with those that it made itself. */

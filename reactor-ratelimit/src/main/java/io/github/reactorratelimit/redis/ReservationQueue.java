@@ -128,7 +128,6 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     @Override
     protected long serve(long now) {
-        startRefresh();
         expire(now);
         long next = Algorithm.UNKNOWN;
         for (SameCostQueue sameCost : byCost.values()) {
@@ -146,32 +145,22 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /**
      * Slots are read again while there are any. The answer to a reservation says as much, so while one is in
-     * flight nothing is read.
+     * flight nothing is read unless something changed.
      */
     private long refreshAgain(long now) {
         if (byCost.values().stream().noneMatch(SameCostQueue::hasSlots)) {
             refreshAt = Algorithm.UNKNOWN;
-        } else if (refreshAt <= now && inFlight == 0) {
-            refreshWanted = true;
-            startRefresh();
-            refreshAt = nextRefresh(now);
-        } else if (refreshAt == Algorithm.UNKNOWN) {
-            refreshAt = nextRefresh(now);
+        } else if (refreshAt == Algorithm.UNKNOWN || (refreshAt <= now && inFlight == 0)) {
+            refreshWanted |= refreshAt != Algorithm.UNKNOWN;
+            refreshAt = (Math.floorDiv(now, REFRESH_NANOS) + 1) * REFRESH_NANOS;
         }
-        return refreshAt > now ? refreshAt : Algorithm.UNKNOWN;
-    }
-
-    private static long nextRefresh(long now) {
-        return (Math.floorDiv(now, REFRESH_NANOS) + 1) * REFRESH_NANOS;
-    }
-
-    private void startRefresh() {
         if (refreshWanted && !refreshing) {
             refreshWanted = false;
             refreshing = true;
             inFlight++;
             key.refresh().subscribe(nothing -> {}, failed -> post(this::refreshFailed), () -> post(this::refreshed));
         }
+        return refreshAt > now ? refreshAt : Algorithm.UNKNOWN;
     }
 
     /** It is not known yet what moved the slots. */
