@@ -23,7 +23,7 @@ import reactor.util.Loggers;
  */
 final class ConnectionCheck {
 
-    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
+    private static final Logger LOG = Loggers.getLogger(ConnectionCheck.class);
 
     /** How long a PING may stay unanswered. */
     static final Duration DEAD_AFTER = Duration.ofSeconds(2);

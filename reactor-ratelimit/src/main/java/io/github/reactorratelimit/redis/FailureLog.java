@@ -17,8 +17,8 @@ final class FailureLog implements LimiterCommands.Listener {
 
     static final Duration AT_MOST_EVERY = Duration.ofMinutes(1);
 
-    /** Of the store, which users know. */
-    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
+    /** Under the name of the store, which users know. */
+    static final Logger LOG = Loggers.getLogger(FailureLog.class.getPackageName() + ".RedisStore");
 
     private final LimiterSettings settings;
     private final StoreOptions options;

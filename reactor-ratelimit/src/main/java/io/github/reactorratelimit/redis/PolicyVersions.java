@@ -21,8 +21,6 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
-import reactor.util.Logger;
-import reactor.util.Loggers;
 
 /**
  * The policy in effect for a limiter: the one it was built with, until a process registers a higher version.
@@ -53,9 +51,6 @@ final class PolicyVersions extends DrainLoop {
     private static final AtomicReferenceFieldUpdater<PolicyVersions, InEffect> IN_EFFECT =
             AtomicReferenceFieldUpdater.newUpdater(PolicyVersions.class, InEffect.class, "inEffect");
 
-    /** Of the store, which users know. */
-    private static final Logger LOG = Loggers.getLogger(RedisStore.class);
-
     /**
      * A version of the policy.
      *
@@ -63,8 +58,7 @@ final class PolicyVersions extends DrainLoop {
      * @param beforeUntilNanos how long usage under the predecessor may matter
      * @param overrides policies that keys have instead
      */
-    private record InEffect(
-            ScriptPolicy script, long beforeUntilNanos, Map<RateLimitPolicy, ScriptPolicy> overrides) {
+    private record InEffect(ScriptPolicy script, long beforeUntilNanos, Map<RateLimitPolicy, ScriptPolicy> overrides) {
 
         long number() {
             return script.version();
@@ -262,7 +256,7 @@ final class PolicyVersions extends DrainLoop {
         try {
             readAside(follow(Long.parseLong(subject)));
         } catch (NumberFormatException stranger) {
-            LOG.debug("A signal names no policy version");
+            FailureLog.LOG.debug("A signal names no policy version");
         }
     }
 
@@ -325,7 +319,7 @@ final class PolicyVersions extends DrainLoop {
             return;
         }
         if (!(error instanceof RedisErrorReplyException)) {
-            LOG.warn(
+            FailureLog.LOG.warn(
                     "Limiter '{}': its policy versions in Redis cannot be read, {}", settings.name(), error.toString());
         }
         letThrough(null);
@@ -357,7 +351,7 @@ final class PolicyVersions extends DrainLoop {
         RateLimitPolicy policy = parse(versions.lastEntry().getValue());
         boolean isKnown = policy.equals(known.policy());
         if (number == known.number() && !isKnown) {
-            LOG.error(
+            FailureLog.LOG.error(
                     "Limiter '{}': version {} is registered with {}, which is in effect here too; raise the version for {}",
                     settings.name(),
                     number,

@@ -84,8 +84,8 @@ final class RedisConnections {
 
     /** A user's connection, without signals. */
     static RedisConnections of(StatefulConnection<String, String> connection) {
-        ConnectionAdvice.requireVersion();
-        ConnectionAdvice.log(connection);
+        ConnectionOptions.requireVersion();
+        ConnectionOptions.log(connection);
         return of(Opened.of(connection, null));
     }
 

@@ -1,19 +1,12 @@
 package io.github.reactorratelimit.redis;
 
 import io.lettuce.core.AbstractRedisClient;
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.SocketOptions.KeepAliveOptions;
-import io.lettuce.core.SocketOptions.TcpUserTimeoutOptions;
 import io.lettuce.core.StaticCredentialsProvider;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.ClusterClientOptions;
-import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
@@ -23,8 +16,6 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
-import io.lettuce.core.resource.EpollProvider;
-import io.lettuce.core.resource.IOUringProvider;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -40,33 +31,8 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/**
- * Makes connections with options that suit a limiter: nothing waits in a queue while there is no connection,
- * nothing is sent twice after a reconnect, reads go to the master.
- */
+/** Makes connections that suit a limiter, see {@link ConnectionOptions}; reads go to the master. */
 final class RedisConnector {
-
-    /** Commands in flight; more are refused, which is what the failure mode is for. */
-    static final int REQUEST_QUEUE_SIZE = 16_384;
-
-    /** Of a URI that says nothing else; Lettuce's own is a minute. */
-    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
-
-    /** An idle connection whose other end is gone is noticed after about 11 seconds, not after two hours. */
-    private static final KeepAliveOptions KEEP_ALIVE = KeepAliveOptions.builder()
-            .enable()
-            .idle(Duration.ofSeconds(5))
-            .interval(Duration.ofSeconds(2))
-            .count(3)
-            .build();
-
-    /**
-     * What was sent is acknowledged by then, or the connection ends. Only where there is a native transport.
-     */
-    private static final TcpUserTimeoutOptions USER_TIMEOUT = TcpUserTimeoutOptions.builder()
-            .enable(EpollProvider.isAvailable() || IOUringProvider.isAvailable())
-            .tcpUserTimeout(Duration.ofSeconds(10))
-            .build();
 
     /**
      * However long Redis was away: Lettuce's own delay grows to half a minute, all of which would be
@@ -76,11 +42,6 @@ final class RedisConnector {
 
     private static final Duration RECONNECT_AT_MOST_EVERY = Duration.ofMillis(1);
     private static final long FIRST_RECONNECT_MILLIS = 10;
-
-    /** A failover is noticed by its errors; this is how often they may cause a refresh. */
-    private static final Duration REFRESH_AT_MOST_EVERY = Duration.ofSeconds(1);
-
-    private static final Duration REFRESH_AT_LEAST_EVERY = Duration.ofSeconds(30);
 
     private static final long SHUTDOWN_SECONDS = 2;
 
@@ -137,8 +98,7 @@ final class RedisConnector {
                             .map(node -> master(cluster, node));
         }
 
-        private static Server master(
-                StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
+        private static Server master(StatefulRedisClusterConnection<String, String> cluster, RedisClusterNode node) {
             String host = node.getUri().getHost();
             int port = node.getUri().getPort();
             return new Server(
@@ -156,15 +116,14 @@ final class RedisConnector {
      * @param connection the one that carries commands
      * @param holds whether a key lies there
      */
-    record Server(
-            String where, Mono<StatefulRedisConnection<String, String>> connection, Predicate<String> holds) {}
+    record Server(String where, Mono<StatefulRedisConnection<String, String>> connection, Predicate<String> holds) {}
 
     /** The exception says nothing of the text: it may hold a password. */
     static RedisURI parse(String uri) {
         try {
             RedisURI parsed = RedisURI.create(Objects.requireNonNull(uri, "uri"));
             if (parsed.getTimeout().equals(RedisURI.DEFAULT_TIMEOUT_DURATION)) {
-                parsed.setTimeout(CONNECT_TIMEOUT);
+                parsed.setTimeout(ConnectionOptions.CONNECT_TIMEOUT);
             }
             haveCredentialsAtHand(parsed);
             parsed.getSentinels().forEach(RedisConnector::haveCredentialsAtHand);
@@ -191,11 +150,11 @@ final class RedisConnector {
 
     /** Each subscription connects once more. */
     static Mono<Opened> connect(RedisURI uri) {
-        ConnectionAdvice.requireVersion();
+        ConnectionOptions.requireVersion();
         return Mono.defer(() -> {
             ClientResources resources = resources();
             RedisClient client = RedisClient.create(resources, uri);
-            client.setOptions(options(ClientOptions.builder()).build());
+            client.setOptions(ConnectionOptions.ofServer());
             return open(
                     shutdown(client, resources),
                     List.of(uri),
@@ -209,22 +168,22 @@ final class RedisConnector {
 
     /** Each subscription connects once more. */
     static Mono<Opened> connectCluster(List<RedisURI> uris) {
-        ConnectionAdvice.requireVersion();
+        ConnectionOptions.requireVersion();
         if (uris.isEmpty()) {
             throw new IllegalArgumentException("uris must name at least one node of the Cluster");
         }
         return Mono.defer(() -> {
             ClientResources resources = resources();
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
-            client.setOptions(clusterOptions());
+            client.setOptions(ConnectionOptions.ofCluster());
             return open(
                     shutdown(client, resources),
                     uris,
                     Mono.fromCompletionStage(client::refreshPartitionsAsync)
                             .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
                             .zipWhen(
-                                    connection -> Mono.fromCompletionStage(
-                                            () -> client.connectPubSubAsync(StringCodec.UTF8)),
+                                    connection ->
+                                            Mono.fromCompletionStage(() -> client.connectPubSubAsync(StringCodec.UTF8)),
                                     Opened::of));
         });
     }
@@ -243,13 +202,15 @@ final class RedisConnector {
     private static Mono<Opened> inBackground(
             Supplier<? extends StatefulConnection<String, String>> commands,
             Supplier<? extends StatefulRedisPubSubConnection<String, String>> listening) {
-        ConnectionAdvice.requireVersion();
+        ConnectionOptions.requireVersion();
         return Mono.create(sink -> {
             Mono<Opened> opened = Mono.<StatefulConnection<String, String>>fromSupplier(commands)
-                    .doOnNext(ConnectionAdvice::log)
+                    .doOnNext(ConnectionOptions::log)
                     .zipWhen(
-                            connection ->
-                                    Mono.fromSupplier(listening).doOnError(failed -> connection.closeAsync()),
+                            connection -> Mono.fromSupplier(listening)
+                                    .onErrorResume(failed -> Mono.fromCompletionStage(connection::closeAsync)
+                                            .onErrorComplete()
+                                            .then(Mono.error(failed))),
                             (connection, pubSub) -> new Opened(
                                     connection,
                                     pubSub,
@@ -260,7 +221,8 @@ final class RedisConnector {
                     .subscribeOn(Schedulers.boundedElastic())
                     .cache();
             // Lettuce connects all the same.
-            sink.onCancel(() -> opened.flatMap(Opened::closing).onErrorComplete().subscribe());
+            sink.onCancel(
+                    () -> opened.flatMap(Opened::closing).onErrorComplete().subscribe());
             opened.subscribe(sink::success, sink::error);
         });
     }
@@ -309,28 +271,6 @@ final class RedisConnector {
                 shutdown.onErrorComplete().subscribe();
             });
         });
-    }
-
-    private static <B extends ClientOptions.Builder> B options(B builder) {
-        builder.autoReconnect(true)
-                .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-                .replayFilter(command -> true)
-                .requestQueueSize(REQUEST_QUEUE_SIZE)
-                .socketOptions(SocketOptions.builder()
-                        .connectTimeout(CONNECT_TIMEOUT)
-                        .keepAlive(KEEP_ALIVE)
-                        .tcpUserTimeout(USER_TIMEOUT)
-                        .build());
-        return builder;
-    }
-
-    private static ClusterClientOptions clusterOptions() {
-        return options(ClusterClientOptions.builder())
-                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
-                        .adaptiveRefreshTriggersTimeout(REFRESH_AT_MOST_EVERY)
-                        .enablePeriodicRefresh(REFRESH_AT_LEAST_EVERY)
-                        .build())
-                .build();
     }
 
     /** @param where with a space before it; empty if that is not known */

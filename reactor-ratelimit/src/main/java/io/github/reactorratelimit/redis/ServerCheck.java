@@ -30,7 +30,7 @@ import reactor.util.Loggers;
  */
 final class ServerCheck {
 
-    private static final Logger LOG = Loggers.getLogger(RedisConnections.class);
+    private static final Logger LOG = Loggers.getLogger(ServerCheck.class);
     private static final int MINIMUM_MAJOR = 5;
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 

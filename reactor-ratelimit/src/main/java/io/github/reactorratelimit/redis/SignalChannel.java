@@ -197,8 +197,9 @@ final class SignalChannel {
         public void message(String name, String message) {
             int blank = message.indexOf(' ') + 1;
             if (blank > 1 && name.equals(channel) && !message.startsWith(sender, 1)) {
-                Kind.of(message.charAt(0)).ifPresent(kind -> RedisKeys.unescape(message.substring(blank))
-                        .ifPresent(subject -> heard(kind, subject)));
+                Kind.of(message.charAt(0))
+                        .ifPresent(kind -> RedisKeys.unescape(message.substring(blank))
+                                .ifPresent(subject -> heard(kind, subject)));
             }
         }
 

@@ -123,11 +123,12 @@ class RedisConnectTest {
     @Test
     void optionsSuitALimiter(Standalone redis, Cluster cluster) {
         RedisConnector.Opened alone = RedisConnector.connect(redis.uri()).block(PATIENCE);
-        assertThat(ConnectionAdvice.of(alone.connection().getOptions())).isEmpty();
+        assertThat(ConnectionOptions.advice(alone.connection().getOptions())).isEmpty();
         alone.closing().block(PATIENCE);
         RedisConnector.Opened clustered =
                 RedisConnector.connectCluster(cluster.uris()).block(PATIENCE);
-        assertThat(ConnectionAdvice.of(clustered.connection().getOptions())).isEmpty();
+        assertThat(ConnectionOptions.advice(clustered.connection().getOptions()))
+                .isEmpty();
         clustered.closing().block(PATIENCE);
     }
 

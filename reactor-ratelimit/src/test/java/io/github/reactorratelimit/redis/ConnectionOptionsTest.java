@@ -9,7 +9,7 @@ import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.protocol.CommandType;
 import org.junit.jupiter.api.Test;
 
-class ConnectionAdviceTest {
+class ConnectionOptionsTest {
 
     private static ClientOptions.Builder safe() {
         return ClientOptions.builder()
@@ -20,7 +20,7 @@ class ConnectionAdviceTest {
 
     @Test
     void defaultOptionsGetThreeFindingsThatSayWhatToSet() {
-        assertThat(ConnectionAdvice.of(ClientOptions.create()))
+        assertThat(ConnectionOptions.advice(ClientOptions.create()))
                 .satisfiesExactly(
                         finding -> assertThat(finding).contains("disconnectedBehavior(REJECT_COMMANDS)"),
                         finding -> assertThat(finding).contains("requestQueueSize("),
@@ -29,7 +29,7 @@ class ConnectionAdviceTest {
 
     @Test
     void safeOptionsGetNone() {
-        assertThat(ConnectionAdvice.of(safe().build())).isEmpty();
+        assertThat(ConnectionOptions.advice(safe().build())).isEmpty();
     }
 
     @Test
@@ -38,28 +38,28 @@ class ConnectionAdviceTest {
                 .autoReconnect(false)
                 .requestQueueSize(1_000)
                 .build();
-        assertThat(ConnectionAdvice.of(options)).isEmpty();
+        assertThat(ConnectionOptions.advice(options)).isEmpty();
     }
 
     @Test
     void acceptingCommandsWhileDisconnectedIsFound() {
         ClientOptions options = safe().disconnectedBehavior(DisconnectedBehavior.ACCEPT_COMMANDS)
                 .build();
-        assertThat(ConnectionAdvice.of(options)).singleElement().asString().contains("disconnectedBehavior");
+        assertThat(ConnectionOptions.advice(options)).singleElement().asString().contains("disconnectedBehavior");
     }
 
     @Test
     void replayFilterThatLetsScriptsPassIsFound() {
         ClientOptions filtersOthers = safe().replayFilter(command -> command.getType() == CommandType.INCR)
                 .build();
-        assertThat(ConnectionAdvice.of(filtersOthers))
+        assertThat(ConnectionOptions.advice(filtersOthers))
                 .singleElement()
                 .asString()
                 .contains("replayFilter");
         ClientOptions filtersScripts = safe().replayFilter(
                         command -> command.getType().toString().startsWith("EVAL"))
                 .build();
-        assertThat(ConnectionAdvice.of(filtersScripts)).isEmpty();
+        assertThat(ConnectionOptions.advice(filtersScripts)).isEmpty();
     }
 
     @Test
@@ -72,6 +72,6 @@ class ConnectionAdviceTest {
                         .disableAllAdaptiveRefreshTriggers()
                         .build())
                 .build();
-        assertThat(ConnectionAdvice.of(options)).singleElement().asString().contains("topologyRefreshOptions");
+        assertThat(ConnectionOptions.advice(options)).singleElement().asString().contains("topologyRefreshOptions");
     }
 }
