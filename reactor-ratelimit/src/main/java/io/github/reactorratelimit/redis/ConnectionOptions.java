@@ -29,6 +29,8 @@ import reactor.util.Loggers;
  * The options that suit a limiter: nothing waits in a queue while there is no connection, nothing is sent
  * twice after a reconnect, dead connections are noticed. Of a user's connection, what its options would do
  * instead.
+ *
+ * <p>None of Lettuce's options is made before {@link #requireVersion} could say that Lettuce is too old.
  */
 final class ConnectionOptions {
 

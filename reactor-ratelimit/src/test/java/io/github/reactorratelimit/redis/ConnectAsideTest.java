@@ -15,6 +15,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.event.connection.ConnectionDeactivatedEvent;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -185,6 +186,23 @@ class ConnectAsideTest {
             link.get().open();
             assertThat(closed).hasValue(1);
         }
+    }
+
+    /** A user's client connects by calls that block: a cancel does not end them. */
+    @Test
+    void connectionsThatAUsersClientMakesTooLateAreClosed(Standalone redis) {
+        RedisClient client = RedisClient.create(redis.uri());
+        opened.push(() -> client.shutdown(Duration.ZERO, Duration.ofSeconds(1)));
+        AtomicInteger closed = new AtomicInteger();
+        client.getResources()
+                .eventBus()
+                .get()
+                .ofType(ConnectionDeactivatedEvent.class)
+                .subscribe(event -> closed.incrementAndGet());
+
+        RedisConnector.connect(client).subscribe().dispose();
+
+        Await.until("the one for commands and the one for signals are closed", () -> closed.get() == 2);
     }
 
     @Test

@@ -103,14 +103,17 @@ class PolicyReadingTest {
 
     /** A registry whose replies the test gives. */
     private PolicyVersions versions(Function<Command, Mono<CommandReply>> registry) {
+        return new PolicyVersions(settings(name, time), commands(), registry, 0, false);
+    }
+
+    private LimiterCommands commands() {
         LimiterSettings settings = settings(name, time);
-        LimiterCommands commands = new LimiterCommands(
+        return new LimiterCommands(
                 RedisConnections.of(connection).queues(),
                 new RedisKeys("test", name),
                 settings,
                 StoreOptions.DEFAULT,
                 new FailureLog(settings, StoreOptions.DEFAULT, false));
-        return new PolicyVersions(settings, commands, registry, 0, false);
     }
 
     private static CommandReply reply(String registered) {
@@ -190,6 +193,23 @@ class PolicyReadingTest {
         versions.settled().block(PATIENCE);
 
         assertThat(versions.isSettled()).isTrue();
+    }
+
+    @Test
+    void requestThatIsOverdueWhenTheReadingEndsIsNotSent() {
+        Sinks.One<CommandReply> first = Sinks.one();
+        PolicyVersions versions = versions(read -> first.asMono());
+        VersionedCommands commands = new VersionedCommands(commands(), versions, time, ofSeconds(1));
+        versions.open(policy -> {});
+        AtomicReference<Throwable> refused = new AtomicReference<>();
+        commands.send("k", null, Command.acquire(1)).subscribe(done -> {}, refused::set);
+        time.advanceTimeBy(ofSeconds(1));
+        assertThat(refused.get()).isInstanceOf(RedisUnavailableException.class);
+
+        first.tryEmitValue(reply(""));
+
+        CommandReply next = commands.send("k", null, Command.acquire(1)).block(PATIENCE);
+        assertThat(next.remaining()).isEqualTo(9);
     }
 
     @Test
