@@ -91,7 +91,7 @@ public final class AdaptiveLimiter implements Disposable {
                 spec -> spec.key(KEY)
                         .maxWait(Objects.requireNonNull(maxWait, "maxWait"))
                         .perSubscription());
-        return source -> limited.apply(MeasuredCall.measured(source, observer));
+        return source -> limited.apply(observer.measured(source));
     }
 
     /** The bounds and the adaptation. */

@@ -1,10 +1,16 @@
 package io.github.reactorratelimit.adaptive;
 
 import io.github.reactorratelimit.queue.DrainLoop;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongConsumer;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Signal;
 import reactor.core.scheduler.Scheduler;
 import reactor.util.concurrent.Queues;
 
@@ -39,8 +45,18 @@ final class CallObserver extends DrainLoop {
         this.snapshot = takeSnapshot();
     }
 
-    OutcomeClassifier outcomes() {
-        return outcomes;
+    /** The source with each subscription as a call; it is reported before its signal is passed on. */
+    <T> Publisher<T> measured(Publisher<T> source) {
+        if (source instanceof Mono<T> mono) {
+            return Mono.defer(() -> {
+                Call call = new Call(true);
+                return mono.doOnEach(call::report).doOnCancel(call::end);
+            });
+        }
+        return Flux.defer(() -> {
+            Call call = new Call(false);
+            return Flux.from(source).doOnEach(call::report).doOnCancel(call::end);
+        });
     }
 
     Snapshot snapshot() {
@@ -92,5 +108,53 @@ final class CallObserver extends DrainLoop {
     private Snapshot takeSnapshot() {
         return new Snapshot(
                 controller.limit(), controller.inFlight(), controller.baselineNanos(), controller.lastOverloadNanos());
+    }
+
+    /**
+     * Reports when a call was sent, when it came back and when it ended. A Mono comes back with its value or its
+     * end. A Flux comes back with its first element, because the length of a stream is no latency, and again if
+     * it fails later. A call that is cancelled before only ends.
+     */
+    private final class Call {
+
+        /** Whether the first element ends the call. */
+        private final boolean single;
+
+        private final long startedNanos = started();
+
+        /** The thread that sets it reports the end, once. */
+        private final AtomicBoolean ended = new AtomicBoolean();
+
+        private boolean cameBack;
+
+        Call(boolean single) {
+            this.single = single;
+        }
+
+        void report(Signal<?> signal) {
+            boolean isFirst = !cameBack;
+            cameBack = true;
+            if (!ended.get() && (isFirst || signal.isOnError())) {
+                cameBack(startedNanos, outcome(signal));
+            }
+            if (single || !signal.isOnNext()) {
+                end();
+            }
+        }
+
+        private CallOutcome outcome(Signal<?> signal) {
+            if (signal.isOnError()) {
+                return outcomes.ofFailure(Objects.requireNonNull(signal.getThrowable()), signal.getContextView());
+            }
+            return signal.isOnNext()
+                    ? outcomes.ofValue(Objects.requireNonNull(signal.get()), signal.getContextView())
+                    : CallOutcome.SUCCESS;
+        }
+
+        void end() {
+            if (ended.compareAndSet(false, true)) {
+                ended();
+            }
+        }
     }
 }
