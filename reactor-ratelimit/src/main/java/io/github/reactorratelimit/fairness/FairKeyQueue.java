@@ -36,7 +36,7 @@ import java.util.function.BiConsumer;
  * handling: then the grant goes to the first call that requests as much, which was next when the grant was made. Virtual
  * time and the classes' accounts are kept for the call that was really served.
  */
-final class FairKeyQueue extends KeyQueue<FairCall> implements LimiterRequest.Listener {
+final class FairKeyQueue extends KeyQueue<FairCall> {
 
     /** When to request again if a denial did not say. */
     private static final long BLIND_RETRY_NANOS = Duration.ofMillis(50).toNanos();
@@ -72,7 +72,8 @@ final class FairKeyQueue extends KeyQueue<FairCall> implements LimiterRequest.Li
         this.runtime = runtime;
         this.order = order;
         this.giveBack = giveBack;
-        this.requests = new LimiterRequests(limiter, first.key(), ahead, first.now(), this);
+        this.requests = new LimiterRequests(
+                limiter, first.key(), ahead, first.now(), (request, answer) -> post(now -> take(request, answer, now)));
         this.availability = new StoreAvailability(limiter, first.key());
     }
 
@@ -80,11 +81,6 @@ final class FairKeyQueue extends KeyQueue<FairCall> implements LimiterRequest.Li
     @Override
     protected boolean isBusy() {
         return true;
-    }
-
-    @Override
-    public void answered(LimiterRequest request, Object answer) {
-        post(now -> take(request, answer, now));
     }
 
     @Override
@@ -124,7 +120,7 @@ final class FairKeyQueue extends KeyQueue<FairCall> implements LimiterRequest.Li
         return Math.min(retryAt, now + StoreAvailability.SILENCE_NANOS);
     }
 
-    private void take(LimiterRequest request, Object answer, long now) {
+    private void take(LimiterRequests.Request request, Object answer, long now) {
         requests.ended(request);
         RequestedPermits permits = request.permits;
         Decision decision = RequestedPermits.decisionIn(answer);

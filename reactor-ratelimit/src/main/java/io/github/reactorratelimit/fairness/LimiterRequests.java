@@ -4,6 +4,8 @@ import io.github.reactorratelimit.RateLimiter;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.function.BiConsumer;
+import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
 
 /**
@@ -25,9 +27,9 @@ final class LimiterRequests {
 
     private final RateLimiter limiter;
     private final String key;
-    private final LimiterRequest.Listener listener;
+    private final BiConsumer<Request, Object> answered;
     private final long aheadNanos;
-    private final Deque<LimiterRequest> inFlight = new ArrayDeque<>();
+    private final Deque<Request> inFlight = new ArrayDeque<>();
 
     /** How many may be in flight. */
     private int window = MIN_WINDOW;
@@ -37,12 +39,13 @@ final class LimiterRequests {
 
     private long since;
 
-    LimiterRequests(RateLimiter limiter, String key, Duration ahead, long now, LimiterRequest.Listener listener) {
+    /** @param answered gets each answer, once, on any thread: what was granted, a denied decision, or an error */
+    LimiterRequests(RateLimiter limiter, String key, Duration ahead, long now, BiConsumer<Request, Object> answered) {
         this.limiter = limiter;
         this.key = key;
         this.aheadNanos = ahead.toNanos();
         this.since = now;
-        this.listener = listener;
+        this.answered = answered;
     }
 
     boolean isEmpty() {
@@ -50,7 +53,7 @@ final class LimiterRequests {
     }
 
     /** It was answered, or withdrawn before. */
-    void ended(LimiterRequest request) {
+    void ended(Request request) {
         inFlight.remove(request);
     }
 
@@ -98,8 +101,47 @@ final class LimiterRequests {
     }
 
     private void request(RequestedPermits permits) {
-        LimiterRequest request = new LimiterRequest(listener, permits);
+        Request request = new Request(permits);
         inFlight.add(request);
         Mono.<Object>defer(() -> permits.request(limiter, key, UNBOUNDED)).subscribe(request);
+    }
+
+    /**
+     * One request of the queue to its limiter. It belongs to no call. Cancelling leaves the limiter's queue; the limiter refunds what it
+     * granted and has not delivered.
+     */
+    final class Request extends BaseSubscriber<Object> {
+
+        final RequestedPermits permits;
+
+        /** Of the thread that signals. */
+        private boolean isAnswered;
+
+        private Request(RequestedPermits permits) {
+            this.permits = permits;
+        }
+
+        /** A grant that comes although the request was cancelled still belongs to the queue. */
+        @Override
+        protected void hookOnNext(Object answer) {
+            answer(answer);
+        }
+
+        @Override
+        protected void hookOnError(Throwable failure) {
+            answer(failure);
+        }
+
+        @Override
+        protected void hookOnComplete() {
+            answer(new IllegalStateException("the limiter gave no answer"));
+        }
+
+        private void answer(Object answer) {
+            if (!isAnswered) {
+                isAnswered = true;
+                answered.accept(this, answer);
+            }
+        }
     }
 }
