@@ -1,8 +1,12 @@
 package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Decision;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -17,23 +21,30 @@ import reactor.util.concurrent.Queues;
  * arrived.
  *
  * <p>At most {@code maxHeld} elements, and no more than downstream requested, are requested, held or being
- * emitted: so there is demand for every element, whenever its decision comes. Every {@linkplain HeldElement
+ * emitted: so there is demand for every element, whenever its decision comes. Every {@linkplain Held
  * held element} requests its permits immediately. Decisions come on any thread: the thread that raises {@code
  * emitting} from 0 signals downstream until it is 0 again, and the others leave their element in {@code
  * ready}. More is requested of upstream outside of that, so that an element that arrives at once and has its
  * permits passes directly.
  */
-final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldElement.ReadyQueue<T> {
+final class UnorderedSubscriber<T> extends ElementSubscriber<T> {
 
     private final int maxHeld;
 
-    private final HeldElements<T> holding = new HeldElements<>();
+    /** Every element that is held, so that a cancel or an error reaches all of them. */
+    private final Set<Held> holding = ConcurrentHashMap.newKeySet();
 
-    private final KeyOrder<T> order;
+    /**
+     * Written before the held elements are discarded: either that finds an element which is added meanwhile,
+     * or the thread that adds it reads this.
+     */
+    private volatile boolean discarding;
+
+    /** The last element of each key that was held. Used by the thread that upstream signals on. */
+    private final Map<String, Held> last = new HashMap<>();
 
     /** Elements to emit, those of one key in order. Polled by the thread that emits. */
-    private final Queue<HeldElement<T>> ready =
-            Queues.<HeldElement<T>>unboundedMultiproducer().get();
+    private final Queue<Held> ready = Queues.<Held>unboundedMultiproducer().get();
 
     private final AtomicInteger emitting = new AtomicInteger();
     private final AtomicInteger requesting = new AtomicInteger();
@@ -52,7 +63,6 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
     UnorderedSubscriber(CoreSubscriber<? super T> actual, SubscriptionTerms<T> terms, Denial<T> denial, int maxHeld) {
         super(actual, terms, denial);
         this.maxHeld = maxHeld;
-        this.order = new KeyOrder<>(maxHeld);
     }
 
     @Override
@@ -121,7 +131,8 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
 
     /** For the thread that emits. An element that went ahead is in {@code ready} or was emitted. */
     private boolean overtakesNone(String key) {
-        return !isOver() && order.isFree(key) && ready.isEmpty();
+        Held before = last.get(key);
+        return !isOver() && (before == null || before.wentAhead()) && ready.isEmpty();
     }
 
     private boolean isOver() {
@@ -147,11 +158,30 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
             fail(Exceptions.failWithOverflow("the source emitted more than was requested"));
             return;
         }
-        HeldElement<T> waiting = new HeldElement<>(this, this, element, answer);
-        if (holding.add(waiting)) {
-            order.join(key, waiting);
-            waiting.send();
+        Held waiting = new Held(element, answer);
+        holding.add(waiting);
+        if (discarding) {
+            holding.remove(waiting);
+            waiting.dispose();
+            return;
         }
+        waiting.queueBehind(last.put(key, waiting));
+        // At most maxHeld of them wait, so each sweep removes at least half: constant cost per element.
+        if (last.size() > 2L * maxHeld) {
+            last.values().removeIf(Held::wentAhead);
+        }
+        waiting.request.send();
+    }
+
+    /** Keys whose last element is remembered. */
+    int keys() {
+        return last.size();
+    }
+
+    private void discardAll() {
+        discarding = true;
+        holding.forEach(Held::dispose);
+        holding.clear();
     }
 
     /** The key or cost function failed, or gave what the limiter refuses: nothing was taken. */
@@ -199,17 +229,12 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         if (!cancelled) {
             cancelled = true;
             upstream().cancel();
-            holding.dispose();
+            discardAll();
         }
     }
 
-    @Override
-    public void add(HeldElement<T> element) {
-        ready.add(element);
-    }
-
-    @Override
-    public void drain() {
+    /** Emits what is ready, on this thread or the one that emits already. */
+    private void drain() {
         if (emitting.getAndIncrement() == 0) {
             emitReady();
             requestMore();
@@ -234,7 +259,7 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
         Throwable failure = error.get();
         if (failure != null) {
             ended = true;
-            holding.dispose();
+            discardAll();
             actual.onError(failure);
         } else if (completed && held.get() == 0) {
             ended = true;
@@ -244,24 +269,23 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
     }
 
     private boolean settleNext() {
-        HeldElement<T> next = ready.poll();
+        Held next = ready.poll();
         if (next == null) {
             return false;
         }
         if (next.take()) {
             holding.remove(next);
             held.decrementAndGet();
-            settle(next.element(), next);
+            settle(next.element, next.decision, next.failure);
         }
         return true;
     }
 
-    private void settle(T element, HeldElement<T> answered) {
-        Decision decision = answered.decision();
+    private void settle(T element, @Nullable Decision decision, @Nullable Throwable failure) {
         if (decision == null) {
             upstream().cancel();
             discard(element);
-            fail(Objects.requireNonNull(answered.failure()));
+            fail(Objects.requireNonNull(failure));
         } else if (decision.allowed()) {
             emit(element);
         } else {
@@ -282,5 +306,103 @@ final class UnorderedSubscriber<T> extends ElementSubscriber<T> implements HeldE
     @Override
     boolean isEnded() {
         return ended;
+    }
+
+    /**
+     * One element that waits while others may overtake it. It is ready once two things have happened: its own
+     * request was answered, and the element of the same key before it went ahead.
+     */
+    private final class Held {
+
+        private enum State {
+            /** No answer yet. */
+            WAITING,
+            /** Answered; {@code decision} or {@code failure} is set. */
+            ANSWERED,
+            /** Taken or discarded. The thread that moved here from another state owns the element and its permits. */
+            GONE
+        }
+
+        /** Follows an element that went ahead: no other can queue behind it any more. */
+        private static final Object WENT_AHEAD = new Object();
+
+        /** For the owner, as are the decision, null if the limiter failed, and the failure, null if it answered. */
+        final T element;
+
+        @Nullable
+        Decision decision;
+
+        @Nullable
+        Throwable failure;
+
+        final PendingRequest<Decision> request;
+        private final AtomicReference<State> state = new AtomicReference<>(State.WAITING);
+        private final AtomicInteger missing = new AtomicInteger(2);
+        private final AtomicReference<@Nullable Object> follower = new AtomicReference<>();
+
+        Held(T element, Mono<Decision> answer) {
+            this.element = element;
+            this.request = new PendingRequest<>(actual, answer, this::answered, this::failed);
+        }
+
+        /**
+         * Queues behind the last element of the key, if there is one that did not go ahead yet. Called once,
+         * before the permits are requested.
+         */
+        void queueBehind(@Nullable Held before) {
+            if (before == null || !before.follower.compareAndSet(null, this)) {
+                missing.decrementAndGet();
+            }
+        }
+
+        boolean wentAhead() {
+            return follower.get() == WENT_AHEAD;
+        }
+
+        private void answered(Decision answer) {
+            decision = answer;
+            if (state.compareAndSet(State.WAITING, State.ANSWERED)) {
+                arrive();
+            } else {
+                terms.refund(answer);
+            }
+        }
+
+        private boolean failed(Throwable cause) {
+            failure = cause;
+            boolean waited = state.compareAndSet(State.WAITING, State.ANSWERED);
+            if (waited) {
+                arrive();
+            }
+            return waited;
+        }
+
+        @SuppressWarnings("unchecked")
+        private void arrive() {
+            Held next = this;
+            while (next != null && next.missing.decrementAndGet() == 0) {
+                ready.add(next);
+                next = (Held) next.follower.getAndSet(WENT_AHEAD);
+            }
+            drain();
+        }
+
+        /** Makes the caller the owner of an answered element; false if it was discarded. */
+        boolean take() {
+            return state.compareAndSet(State.ANSWERED, State.GONE);
+        }
+
+        /** Leaves the queue, discards the element, refunds its permits. */
+        void dispose() {
+            State left = state.getAndSet(State.GONE);
+            if (left == State.GONE) {
+                return;
+            }
+            request.cancel();
+            discard(element);
+            if (left == State.ANSWERED && decision != null) {
+                terms.refund(decision);
+            }
+        }
     }
 }
