@@ -15,6 +15,9 @@ final class ScriptPolicy {
     /** As {@link #versionBefore}: not known. */
     static final long UNKNOWN = -1;
 
+    /** Of a log that is searched and trimmed. */
+    private static final int ENTRIES_PER_MICRO = 100;
+
     private static final String FREE_SLOTS = ":free";
     private static final String LOG = ":log";
 
@@ -26,6 +29,7 @@ final class ScriptPolicy {
     private final boolean reserves;
     private final boolean isMeteredAlone;
     private final int logs;
+    private final int logCost;
     private final String head;
     private volatile @Nullable String fixedText;
 
@@ -44,6 +48,10 @@ final class ScriptPolicy {
         this.reserves = isMeteredAlone && Algorithms.traits(policy).catchesUp();
         int own = (int) parts.stream().filter(ScriptPart::isLog).count();
         this.logs = before == null ? own : Math.max(own, before.logs);
+        this.logCost = parts.stream()
+                .filter(ScriptPart::isLog)
+                .mapToInt(part -> (int) (part.policy().capacity() / ENTRIES_PER_MICRO))
+                .sum();
         this.head = version + "," + (versionBefore == UNKNOWN ? "-" : versionBefore) + "," + moreKeys() + " ";
     }
 
@@ -120,9 +128,9 @@ final class ScriptPolicy {
     /** What one command of this policy costs the server, in microseconds. */
     int cost(Command command) {
         if (logs > 0) {
-            return command.op() == Command.Op.REFUND ? 160 : 24 * parts.size();
+            return command.op() == Command.Op.REFUND ? 160 : 24 * parts.size() + logCost;
         }
-        return command.op() == Command.Op.FREE_SLOT || command.op() == Command.Op.RESERVE ? 24 : 4 + 3 * parts.size();
+        return hasLeases() || before != null || needsMoreKeys(command) ? 24 : 4 + 3 * parts.size();
     }
 
     /** Whether a key needs more than its value for this command. */

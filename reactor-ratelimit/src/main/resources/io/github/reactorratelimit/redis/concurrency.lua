@@ -9,7 +9,7 @@
 --   lease    `id permits ticks` and its end: it is over from then on
 --   used     the permits of all leases in it, negative: so no end can be taken for it
 --   waiting  until when a waiter shall hear that permits came back
--- Leases that are over are removed by calls that write, at most CLEANED of them. Of those left each counts
+-- Leases that are over are removed by calls that write, at most CLEANED of all keys of a call. Of those left each counts
 -- as one permit that came back: too few if it had more, never too many.
 -- An end that is further ahead than a lease lasts comes from a clock that went back, and is put right.
 
@@ -17,6 +17,8 @@ local USED = 'used'
 local WAITING = 'waiting'
 local WAITING_TICKS = 1000000
 local CLEANED = 500
+-- How many of them are left for the keys that follow in this call.
+local cleanable = CLEANED
 -- The key outlives its last lease by this, so that it is never gone before.
 local MARGIN_TICKS = 1000000
 
@@ -51,7 +53,7 @@ end
 -- `ends` what this call changes: the new end of a member, false for one to remove. What stands in Redis: `stored`, the permits
 -- used, 0 if there are no leases, and `marked`, whether a waiter exists.
 local function drop_ended(state, mark)
-  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(now), 'LIMIT', '0', text(CLEANED))
+  local ended = run('ZRANGEBYSCORE', state.key, '(0', text(now), 'LIMIT', '0', text(cleanable))
   local leases = 0
   for _, member in ipairs(ended) do
     if member ~= WAITING then
@@ -60,22 +62,24 @@ local function drop_ended(state, mark)
     end
     state.ends[member] = false
   end
-  if #ended == CLEANED then
+  if #ended == cleanable then
     state.rest = run('ZCOUNT', state.key, '(0', text(now)) - #ended
     if mark and mark <= now and state.ends[WAITING] == nil then
       state.rest = state.rest - 1
     end
   end
+  cleanable = cleanable - #ended
   return leases
 end
 
 local function pull_back_ends(state)
   local top = run('ZREVRANGE', state.key, '0', '0', 'WITHSCORES')
   state.longest = score(top[2])
-  if state.longest <= now + lasts(top[1]) then
+  if state.longest <= now + lasts(top[1]) or cleanable == 0 then
     return
   end
-  local furthest = run('ZREVRANGE', state.key, '0', text(CLEANED - 1), 'WITHSCORES')
+  local furthest = run('ZREVRANGE', state.key, '0', text(cleanable - 1), 'WITHSCORES')
+  cleanable = cleanable - #furthest / 2
   for i = 1, #furthest, 2 do
     local member = furthest[i]
     if member ~= USED then

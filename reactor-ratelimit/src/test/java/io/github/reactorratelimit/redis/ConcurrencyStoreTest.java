@@ -23,6 +23,7 @@ import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -65,11 +66,13 @@ class ConcurrencyStoreTest {
         connections.forEach(StatefulRedisConnection::close);
     }
 
-    private RedisStore store() {
+    private StatefulRedisConnection<String, String> connect() {
         connections.add(server.connect());
-        return RedisStore.of(connections.get(connections.size() - 1))
-                .withoutSelfTest()
-                .withDeadline(PATIENCE);
+        return connections.get(connections.size() - 1);
+    }
+
+    private RedisStore store() {
+        return RedisStore.of(connect()).withoutSelfTest().withDeadline(PATIENCE);
     }
 
     private RateLimiter limiter(ConcurrencyLimit limit) {
@@ -329,5 +332,43 @@ class ConcurrencyStoreTest {
                 .store(mode.apply(store))
                 .recorder(recorder)
                 .build();
+    }
+
+    /** Leases of a process that died, on many keys that travel together: the server must not be busy with all of them. */
+    @Test
+    void callRemovesAFewHundredLeasesThatAreOverWhateverTheNumberOfKeys() {
+        int keys = 40;
+        int max = 500;
+        RateLimiter limiter = limiter(new ConcurrencyLimit(max, ofSeconds(30)));
+        RedisCommands<String, String> admin = connect().sync();
+        long past = Long.parseLong(admin.time().get(0)) * 1_000_000 - 1;
+        for (int key = 0; key < keys; key++) {
+            List<Object> leases = new ArrayList<>(List.of((double) -max, "used"));
+            for (int i = 0; i < max; i++) {
+                leases.addAll(List.of((double) past, "gone." + i + " 1 1000000"));
+            }
+            admin.zadd(stored(key), leases.toArray());
+        }
+        tryLease(limiter, "other");
+        CommandCount count = CommandCount.on(server);
+        admin.clientPause(500);
+        List<Lease> taken = Flux.range(0, keys)
+                .flatMap(key -> limiter.acquireLease("k" + key, 1, ZERO), keys)
+                .collectList()
+                .block(PATIENCE);
+        assertThat(taken).hasSize(keys);
+        long calls = count.scripts();
+        assertThat(calls).as("most keys travel together").isLessThan(keys / 2);
+        long removed = 0;
+        for (int key = 0; key < keys; key++) {
+            // Beside those that are over there are the new lease and the total.
+            removed += max - (admin.zcard(stored(key)) - 2);
+        }
+        assertThat(removed).isLessThanOrEqualTo(500 * calls);
+        assertThat(limiter.peek("k0").block(PATIENCE).remaining()).isEqualTo(max - 1);
+    }
+
+    private String stored(int key) {
+        return "ratelimit:{" + name + ":k" + key + "}:leases";
     }
 }

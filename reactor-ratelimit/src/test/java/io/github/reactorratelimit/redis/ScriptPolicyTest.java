@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
@@ -108,5 +109,23 @@ class ScriptPolicyTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Command.refund(1, 1L << 53))
                 .withMessageContaining("debitedAtMicros");
+    }
+
+    /** What a call may cost bounds how long the server is busy: measured, rounded up. */
+    @Test
+    void dearCommandsTravelInSmallCalls() {
+        assertThat(mostInACall(SlidingWindowLog.of(10_000, Duration.ofSeconds(1)), Command.acquire(1)))
+                .as("each searches a log of 10 000 entries, and perhaps drops half of it")
+                .isLessThan(15);
+        assertThat(mostInACall(ConcurrencyLimit.of(5), Command.takeLease("a.1", 1, 1_000, false)))
+                .isLessThan(70);
+        assertThat(mostInACall(TokenBucket.perSecond(10), Command.peekAtSlots(1)))
+                .isLessThan(70);
+        assertThat(mostInACall(FixedWindow.of(5, Duration.ofSeconds(1)), Command.acquire(1)))
+                .isGreaterThan(200);
+    }
+
+    private static int mostInACall(RateLimitPolicy policy, Command command) {
+        return ScriptCall.MAX_COST / ScriptPolicy.of(policy).cost(command);
     }
 }
