@@ -172,7 +172,7 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
             long sentNanos = deadlineNanos - source.permits.commands().deadlineNanos();
             Decision decision = source.permits.decided(key, source.override, reply, generation, sentNanos);
             if (decision == null) {
-                follow(source.permits.acquireAgain(key, source.override, command.permits()));
+                follow(source.permits.acquireAgain(key, source.override, command.permits(), sentNanos));
             } else {
                 succeed(decision);
             }

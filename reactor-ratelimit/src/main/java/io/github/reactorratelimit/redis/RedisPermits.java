@@ -181,12 +181,19 @@ final class RedisPermits {
                 reply.text());
     }
 
-    /** Refunds the prepaid permits of a key first, so that the request finds all of them in Redis. */
-    Mono<Decision> acquireAgain(String key, @Nullable RateLimitPolicy override, long permits) {
+    /**
+     * Refunds the prepaid permits of a key first, so that the request finds all of them in Redis.
+     *
+     * @param startNanos when the request began: its deadline counts from then
+     */
+    Mono<Decision> acquireAgain(String key, @Nullable RateLimitPolicy override, long permits, long startNanos) {
         return Mono.defer(() -> {
-            refundPrepaid(key);
-            return acquireForWaiter(key, override, permits, reply -> {});
-        });
+                    refundPrepaid(key);
+                    return commands.sendWithin(startNanos, key, override, Command.acquire(permits));
+                })
+                .doOnNext(reply -> redisAnswered())
+                .map(reply -> reply.toDecision(owner, key))
+                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
     }
 
     /** Acquires in Redis, behind the waiters that it knows of. */
@@ -197,7 +204,9 @@ final class RedisPermits {
                     return commands.send(key, override, Command.acquire(permits))
                             .flatMap(reply -> {
                                 Decision decision = decided(key, override, reply, generation, sentNanos);
-                                return decision == null ? acquireAgain(key, override, permits) : Mono.just(decision);
+                                return decision == null
+                                        ? acquireAgain(key, override, permits, sentNanos)
+                                        : Mono.just(decision);
                             });
                 })
                 .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));

@@ -53,6 +53,11 @@ final class VersionedCommands {
         return inEffect(() -> sendOnce(key, override, command));
     }
 
+    /** The same for a request that began earlier, within its deadline. */
+    Mono<CommandReply> sendWithin(long startNanos, String key, @Nullable RateLimitPolicy override, Command command) {
+        return within(startNanos, send(key, override, command));
+    }
+
     private Mono<CommandReply> sendOnce(String key, @Nullable RateLimitPolicy override, Command command) {
         ScriptPolicy script = versions.script(override);
         check(script, command);

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import static java.time.Duration.ZERO;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofHours;
+import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -193,5 +194,26 @@ class LeaseUnderWayTest {
         limiter.peek("k").block(PATIENCE);
         limiter.close().block(PATIENCE);
         Await.until("all but the two that were spent are back", () -> debited() == 2);
+    }
+
+    /** What is held and what Redis has are enough together: a second call, which has what is left of the time. */
+    @Test
+    void requestThatNeedsTwoCallsHasOneDeadline() {
+        RateLimiter leasing = RateLimiter.builder(POLICY)
+                .name(name)
+                .store(RedisStore.of(slow).withDeadline(ofSeconds(3)).leasing(ofSeconds(60)))
+                .build();
+        leasing.tryAcquire("d").block(PATIENCE);
+        leasing.tryAcquire("d").block(PATIENCE);
+        Await.until("a batch", () -> plain.peek("d").block(PATIENCE).remaining() == 990);
+        Await.until("it is here", () -> leasing.peek("d").block(PATIENCE).remaining() == 998);
+        assertThat(plain.tryAcquire("d", 985).block(PATIENCE).allowed()).isTrue();
+        proxy.delayReplies(ofMillis(2_500));
+        long askedNanos = System.nanoTime();
+        Decision decision = leasing.tryAcquire("d", 9).block(PATIENCE);
+        assertThat(Duration.ofNanos(System.nanoTime() - askedNanos)).isLessThan(ofMillis(4_500));
+        assertThat(decision.degraded()).isTrue();
+        proxy.pass();
+        leasing.close().block(PATIENCE);
     }
 }
