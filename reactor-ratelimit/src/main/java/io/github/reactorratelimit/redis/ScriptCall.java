@@ -168,8 +168,9 @@ final class ScriptCall {
         List<PendingCommand> ended = new ArrayList<>(commands);
         try {
             new CallReply(this, output).end(ended);
-        } catch (RedisReplyException malformed) {
-            endAll(malformed, ended);
+        } catch (Throwable broken) {
+            // Mostly a reply that is none of ours. Whatever it is, the keys must not stay busy.
+            endAll(broken, ended);
         }
         finish(ended);
     }

@@ -400,4 +400,28 @@ class CommandQueueTest {
         });
         assertThat(server.queue().size()).isZero();
     }
+
+    /** Nothing that a reply runs into may keep its keys: nobody would ever be answered. */
+    @Test
+    void keyIsFreeAlthoughSomebodyWhoLeftBreaksWhenTheReplyComes() {
+        PendingCommand broken = new PendingCommand(limiter, "k", policy, Command.acquire(1), null) {
+            @Override
+            protected void succeeded(CommandReply reply) {}
+
+            @Override
+            protected void failed(Throwable error) {}
+
+            @Override
+            protected void unused(CommandReply reply) {
+                throw new StackOverflowError();
+            }
+        };
+        limiter.send(broken);
+        broken.cancel();
+        Counted next = send("k");
+        server.reply();
+        server.reply();
+        assertThat(next.ends).hasValue(1);
+        assertThat(next.error).isNull();
+    }
 }
