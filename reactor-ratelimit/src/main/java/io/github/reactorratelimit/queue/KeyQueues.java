@@ -53,17 +53,30 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     private final AtomicLong numbers = new AtomicLong();
     private final Queue<KeyQueue<?>> rescheduled = new ConcurrentLinkedQueue<>();
 
-    /** The time of the last task that fired. Written by the task, read by the drain loop. */
-    private volatile long firedAt = Algorithm.UNKNOWN;
-
     /** The fields below belong to the drain loop. The queues that want to be signalled. */
     private final TreeSet<KeyQueue<?>> held = new TreeSet<>(
             Comparator.<KeyQueue<?>>comparingLong(one -> one.heldAt).thenComparingLong(one -> one.number));
 
-    /** When the pending task fires; {@link Algorithm#UNKNOWN} if there is none. One that could not be disposed in time fires in vain. */
-    private long pendingAt = Algorithm.UNKNOWN;
+    /** The task that is scheduled; null if there is none. One that could not be disposed in time fires in vain. */
+    private @Nullable Alarm pending;
 
-    private Disposable pending = Disposables.disposed();
+    /** A task that signals at a time. */
+    private final class Alarm implements Runnable {
+
+        private final long at;
+        private volatile boolean fired;
+        private Disposable task = Disposables.disposed();
+
+        Alarm(long at) {
+            this.at = at;
+        }
+
+        @Override
+        public void run() {
+            fired = true;
+            signal();
+        }
+    }
 
     /** @param maker makes the queue of a key when its first waiter joins */
     public KeyQueues(LimiterSettings settings, BiFunction<QueueRuntime, R, Q> maker) {
@@ -170,8 +183,8 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
 
     @Override
     protected final void drain() {
-        if (firedAt == pendingAt) {
-            pendingAt = Algorithm.UNKNOWN;
+        if (pending != null && pending.fired) {
+            pending = null;
         }
         for (KeyQueue<?> queue = rescheduled.poll(); queue != null; queue = rescheduled.poll()) {
             hold(queue, queue.wakeAt);
@@ -183,12 +196,12 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
             due.wakeAt = Algorithm.UNKNOWN;
             due.signal();
         }
-        if (held.isEmpty()) {
-            pending.dispose();
-            pendingAt = Algorithm.UNKNOWN;
-        } else if (pendingAt > held.first().heldAt) {
-            // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
-            pending.dispose();
+        // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
+        if (pending != null && (held.isEmpty() || pending.at > held.first().heldAt)) {
+            pending.task.dispose();
+            pending = null;
+        }
+        if (pending == null && !held.isEmpty()) {
             schedule(held.first());
         }
     }
@@ -204,13 +217,13 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     }
 
     private void schedule(KeyQueue<?> queue) {
-        long at = queue.heldAt;
-        long delay = Math.max(0, at - queue.key.now());
+        Alarm alarm = new Alarm(queue.heldAt);
+        long delay = Math.max(0, alarm.at - queue.key.now());
         try {
-            pendingAt = at;
-            pending = runtime.scheduler().schedule(() -> fire(at), delay, TimeUnit.NANOSECONDS);
+            pending = alarm;
+            alarm.task = runtime.scheduler().schedule(alarm, delay, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException refused) {
-            pendingAt = Algorithm.UNKNOWN;
+            pending = null;
             hold(queue, Algorithm.UNKNOWN);
             if (runtime.scheduler().isDisposed()) {
                 runtime.closeNow();
@@ -220,11 +233,6 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
                         refused)));
             }
         }
-    }
-
-    private void fire(long at) {
-        firedAt = at;
-        signal();
     }
 
     /** The queue of a key with waiters, null for other keys. */

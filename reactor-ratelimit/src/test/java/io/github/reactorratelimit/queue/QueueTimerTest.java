@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.scheduler.Scheduler;
 
 /** The one timer of a limiter's queues, on a clock that a test may set back. */
@@ -100,6 +101,72 @@ class QueueTimerTest {
         other.acquire("b").subscribe();
         assertThat(time.nextIn()).isEqualTo(100 * MILLI);
         assertThat(time.pending()).isOne();
+    }
+
+    /** One that fires after it was replaced must not hide that the one which replaced it has fired too. */
+    @Test
+    void taskThatCouldNotBeDisposedInTimeLeavesTheTimerRunning() {
+        TasksByHand tasks = new TasksByHand();
+        RateLimiter other = RateLimiter.builder(TokenBucket.perSecond(10).withBurst(2))
+                .scheduler(tasks)
+                .build();
+        other.acquire("a", 2).subscribe();
+        other.acquire("a", 2).subscribe();
+        other.acquire("b", 2).subscribe();
+        other.acquire("b").subscribe();
+        assertThat(tasks.delayed).as("for 200 ms, and for 100 ms").hasSize(2);
+        time.advance(250 * MILLI);
+        tasks.whileTheTimerLooks = () -> {
+            tasks.delayed.get(1).run();
+            tasks.delayed.get(0).run();
+        };
+        other.acquire("c", 2).subscribe();
+        other.acquire("c").subscribe(decision -> granted.add("c"));
+        assertThat(tasks.delayed).as("one for the next waiter").hasSize(3);
+        time.advance(100 * MILLI);
+        tasks.delayed.get(2).run();
+        time.runDue();
+        assertThat(granted).containsExactly("c");
+    }
+
+    /** Delayed tasks run when the test says so, though they were disposed. */
+    private final class TasksByHand implements Scheduler {
+
+        private final List<Runnable> delayed = new ArrayList<>();
+        private Runnable whileTheTimerLooks = () -> {};
+
+        @Override
+        public long now(TimeUnit unit) {
+            if (isTimer()) {
+                Runnable meanwhile = whileTheTimerLooks;
+                whileTheTimerLooks = () -> {};
+                meanwhile.run();
+            }
+            return time.now(unit);
+        }
+
+        private static boolean isTimer() {
+            return StackWalker.getInstance()
+                    .walk(frames ->
+                            frames.anyMatch(frame -> frame.getClassName().equals(KeyQueues.class.getName())
+                                    && frame.getMethodName().equals("drain")));
+        }
+
+        @Override
+        public Disposable schedule(Runnable task) {
+            return time.schedule(task);
+        }
+
+        @Override
+        public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
+            delayed.add(task);
+            return Disposables.single();
+        }
+
+        @Override
+        public Worker createWorker() {
+            return time.createWorker();
+        }
     }
 
     /** The time of {@link #time}, less what the clock was set back by. */
