@@ -61,34 +61,37 @@ final class ServerCheck {
         return opened.servers()
                 .flatMap(server -> server.connection()
                         .flatMapMany(connection -> server(server.where(), connection.async(), server.holds()))
-                        .onErrorResume(error -> Flux.just(new Finding(
-                                Severity.ERROR, server.where() + "cannot connect: " + error.getMessage()))));
+                        .onErrorResume(
+                                error -> Flux.just(error(server.where() + "cannot connect: " + error.getMessage()))));
     }
 
     private Flux<Finding> server(
             String where, RedisClusterAsyncCommands<String, String> commands, Predicate<String> isHere) {
         return Flux.defer(() -> {
             String[] keys = probeKeys(isHere);
-            Mono<List<Finding>> info = asked("info", commands::info, text -> judgeInfo(text, opened.cluster() != null));
-            Mono<List<Finding>> known = asked(
-                    "evalsha",
-                    () -> commands.<List<String>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys),
-                    this::failures);
-            Mono<List<Finding>> unknown = asked(
-                    "eval",
-                    () -> commands.<List<String>>eval(script.text(), ScriptOutputType.MULTI, keys),
-                    this::failures);
-            return Mono.zip(info, known, unknown)
-                    .flatMapIterable(all -> relevant(all.getT1(), all.getT2(), all.getT3()))
+            Mono<List<Finding>> info = asked("info", commands::info, text -> judgeInfo(text, opened.cluster() != null))
+                    .collectList();
+            Mono<List<Finding>> scripts = Flux.merge(
+                            asked(
+                                    "evalsha",
+                                    () -> commands.<List<String>>evalsha(script.sha1(), ScriptOutputType.MULTI, keys),
+                                    this::failures),
+                            asked(
+                                    "eval",
+                                    () -> commands.<List<String>>eval(script.text(), ScriptOutputType.MULTI, keys),
+                                    this::failures))
+                    .collectList();
+            return Mono.zip(info, scripts)
+                    .flatMapIterable(both -> relevant(both.getT1(), both.getT2()))
                     .map(finding -> new Finding(finding.severity(), where + finding.message()));
         });
     }
 
     /** What a server says about itself explains why commands fail there. */
-    private static List<Finding> relevant(List<Finding> info, List<Finding> known, List<Finding> unknown) {
+    private static List<Finding> relevant(List<Finding> info, List<Finding> scripts) {
         return info.stream().anyMatch(finding -> finding.severity() == Severity.ERROR)
                 ? info
-                : Stream.of(info, known, unknown).flatMap(List::stream).toList();
+                : Stream.concat(info.stream(), scripts.stream()).toList();
     }
 
     private String[] probeKeys(Predicate<String> isHere) {
@@ -108,30 +111,28 @@ final class ServerCheck {
         return pubSub == null
                 ? Flux.empty()
                 : Flux.merge(
-                        signal("publish", () -> opened.commands().publish(channel, "")),
-                        signal("subscribe", () -> pubSub.async().subscribe(channel)),
-                        signal("unsubscribe", () -> pubSub.async().unsubscribe(channel)));
-    }
-
-    private <T> Flux<Finding> signal(String command, Supplier<RedisFuture<T>> sent) {
-        return asked(command, sent, done -> List.of()).flatMapIterable(findings -> findings);
+                        asked("publish", () -> opened.commands().publish(channel, ""), done -> List.of()),
+                        asked("subscribe", () -> pubSub.async().subscribe(channel), done -> List.of()),
+                        asked("unsubscribe", () -> pubSub.async().unsubscribe(channel), done -> List.of()));
     }
 
     /** The command's own error is a finding too; that a script is not known is none. */
-    private <T> Mono<List<Finding>> asked(
-            String command, Supplier<RedisFuture<T>> sent, Function<T, List<Finding>> judged) {
+    private <T> Flux<Finding> asked(String command, Supplier<RedisFuture<T>> sent, Function<T, List<Finding>> judged) {
         return Mono.fromCompletionStage(sent)
-                .map(judged)
-                .defaultIfEmpty(List.of())
                 .timeout(PATIENCE, Schedulers.parallel())
-                .onErrorResume(RedisNoScriptException.class, unknown -> Mono.just(List.of()))
-                .onErrorResume(error -> Mono.just(List.of(judge(command, error))));
+                .flatMapIterable(judged)
+                .onErrorComplete(RedisNoScriptException.class)
+                .onErrorResume(error -> Flux.just(judge(command, error)));
+    }
+
+    private static Finding error(String message) {
+        return new Finding(Severity.ERROR, message);
     }
 
     private Finding judge(String command, Throwable error) {
         return error instanceof RedisCommandExecutionException
                 ? Refusal.judge(prefix, command, String.valueOf(error.getMessage()))
-                : new Finding(Severity.ERROR, "no answer from Redis: " + error.getMessage());
+                : error("no answer from Redis: " + error.getMessage());
     }
 
     /** Pairs of a command and its error. */
@@ -153,8 +154,7 @@ final class ServerCheck {
         List<Finding> findings = new ArrayList<>();
         String version = fields.getOrDefault("redis_version", "");
         if (majorOf(version) < MINIMUM_MAJOR) {
-            findings.add(new Finding(
-                    Severity.ERROR, "Redis " + version + " is too old: " + MINIMUM_MAJOR + ".0 or later is needed"));
+            findings.add(error("Redis " + version + " is too old: " + MINIMUM_MAJOR + ".0 or later is needed"));
         }
         String eviction = fields.getOrDefault("maxmemory_policy", "noeviction");
         if (!eviction.equals("noeviction")) {
@@ -165,18 +165,13 @@ final class ServerCheck {
         }
         String mode = fields.getOrDefault("redis_mode", "standalone");
         if (mode.equals("sentinel")) {
-            findings.add(new Finding(
-                    Severity.ERROR, "this is a Sentinel: connect with redis-sentinel://host:port#master instead"));
+            findings.add(error("this is a Sentinel: connect with redis-sentinel://host:port#master instead"));
         } else if (mode.equals("cluster") && !clusterConnection) {
-            findings.add(
-                    new Finding(
-                            Severity.ERROR,
-                            "this is a node of a Cluster: use RedisStore.connectCluster, or a connection of a RedisClusterClient"));
+            findings.add(error("this is a node of a Cluster: use RedisStore.connectCluster, or a connection of a"
+                    + " RedisClusterClient"));
         }
         if ("slave".equals(fields.get("role"))) {
-            findings.add(new Finding(
-                    Severity.ERROR,
-                    "this is a replica, which takes no writes: connect to the master, or through Sentinel"));
+            findings.add(error("this is a replica, which takes no writes: connect to the master, or through Sentinel"));
         }
         return findings;
     }
