@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.KeyOverride;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -65,18 +66,17 @@ record LimitSettings(
     }
 
     private void checkSoft(String at) {
-        Rate hardRate = source.limit();
-        Rate softRate = source.softLimit();
-        boolean above = hardRate != null
-                && softRate != null
-                && soft != null
-                && soft.capacity() >= policy.capacity()
-                && !hardRate.isFasterThan(softRate)
-                && (soft.capacity() > policy.capacity() || softRate.isFasterThan(hardRate));
         PropertyChecks.check(
-                !above || !overrides.isEmpty(),
+                soft == null || !overrides.isEmpty() || !isAbove(soft, policy),
                 at + ".soft-limit",
                 "is above the limit, and no key has a higher one: no request would ever wait");
+    }
+
+    /** Whether a policy never gives less than another one, and sometimes more. */
+    private static boolean isAbove(RateLimitPolicy one, RateLimitPolicy other) {
+        Duration time = one.timeFor(one.capacity()).orElseThrow();
+        int slower = time.compareTo(other.timeFor(one.capacity()).orElseThrow());
+        return one.capacity() >= other.capacity() && slower <= 0 && (one.capacity() > other.capacity() || slower < 0);
     }
 
     private static Map<String, RateLimitPolicy> overrides(LimitPolicies of, LimitKeys keys, String at) {

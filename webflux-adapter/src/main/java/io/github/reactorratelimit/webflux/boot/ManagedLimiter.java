@@ -62,6 +62,6 @@ final class ManagedLimiter {
     }
 
     Mono<Void> close() {
-        return Mono.defer(() -> current.close());
+        return Mono.defer(() -> current.isDisposed() ? Mono.empty() : current.close());
     }
 }

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Period;
 import java.time.temporal.ChronoUnit;
@@ -27,7 +26,6 @@ public record Rate(long permits, @Nullable TemporalAmount period) {
     private static final String ALLOWED =
             "write a number and a time, such as '100 per minute', '5 per 10 minutes' or '20/s', or a number alone"
                     + " for algorithm concurrency";
-    private static final BigInteger NANOS_PER_SECOND = BigInteger.valueOf(1_000_000_000);
     private static final Pattern FORM = Pattern.compile("(\\d[\\d_]*)(?:\\s*(?:/|\\bper\\b)\\s*(\\S.*))?");
     private static final Pattern SPAN = Pattern.compile("(\\d{1,9})?\\s*([a-z]+)");
 
@@ -65,20 +63,6 @@ public record Rate(long permits, @Nullable TemporalAmount period) {
         }
         String period = form.group(2);
         return new Rate(permits(text, form.group(1)), period == null ? null : period(text, period));
-    }
-
-    /** Whether it never gives less than another one with time, and sometimes more. */
-    boolean isFasterThan(Rate other) {
-        return inTimeOf(other).compareTo(other.inTimeOf(this)) > 0;
-    }
-
-    /** Permits times the nanoseconds of another one, which is comparable with what that says of this one. */
-    private BigInteger inTimeOf(Rate other) {
-        Duration time = other.period instanceof Duration exact ? exact : ChronoUnit.MONTHS.getDuration();
-        return BigInteger.valueOf(time.getSeconds())
-                .multiply(NANOS_PER_SECOND)
-                .add(BigInteger.valueOf(time.getNano()))
-                .multiply(BigInteger.valueOf(permits));
     }
 
     private static long permits(String text, String digits) {

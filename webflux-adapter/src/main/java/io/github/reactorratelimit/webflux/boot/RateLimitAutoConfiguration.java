@@ -33,7 +33,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
-import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -72,7 +71,7 @@ public class RateLimitAutoConfiguration {
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
-    @Bean
+    @Bean(destroyMethod = "close")
     @ConditionalOnMissingBean
     RateLimits configuredRateLimits(
             RateLimitProperties properties,
@@ -133,8 +132,8 @@ public class RateLimitAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    RateLimitsLifecycle rateLimitsLifecycle(RateLimits limits, ApplicationContext context) {
-        return new RateLimitsLifecycle(limits, context);
+    RateLimitsLifecycle rateLimitsLifecycle(RateLimits limits) {
+        return new RateLimitsLifecycle(limits);
     }
 
     @Bean

@@ -1,33 +1,26 @@
 package io.github.reactorratelimit.webflux.boot;
 
-import org.springframework.context.ApplicationContext;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.event.ContextClosedEvent;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
-import reactor.core.publisher.Mono;
 
 /**
- * Closes the limits when the application stops: after the server, which lets its last requests finish, and before the
- * application's own connections to Redis. An application that is only stopped, for a checkpoint or to be started again, closes
- * its connections to Redis and opens them when it starts; local limits keep their state.
+ * Closes the limits in Redis and their connections when the application stops, and opens them when it starts again, for
+ * example after a checkpoint. It stops after the server, which lets its last requests finish, and before the application's
+ * connections to Redis. Limits in this process keep their state until the application ends.
  */
-final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class RateLimitsLifecycle implements SmartLifecycle {
 
     /** Lower than that of Boot's servers, higher than that of Spring Data's connection factories, which is 0. */
     static final int PHASE = 1_000;
 
     private final RateLimits limits;
-    private final ApplicationContext context;
     private volatile Disposable logging = Disposables.disposed();
     private volatile boolean running;
     private volatile boolean suspended;
-    private volatile boolean ending;
 
-    RateLimitsLifecycle(RateLimits limits, ApplicationContext context) {
+    RateLimitsLifecycle(RateLimits limits) {
         this.limits = limits;
-        this.context = context;
     }
 
     @Override
@@ -51,14 +44,6 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
         return running;
     }
 
-    /** Comes before {@link #stop(Runnable)}; those of child contexts come here too. */
-    @Override
-    public void onApplicationEvent(ContextClosedEvent event) {
-        if (event.getApplicationContext() == context) {
-            ending = true;
-        }
-    }
-
     @Override
     public void stop() {
         stop(() -> {});
@@ -67,9 +52,8 @@ final class RateLimitsLifecycle implements SmartLifecycle, ApplicationListener<C
     @Override
     public void stop(Runnable callback) {
         running = false;
+        suspended = true;
         logging.dispose();
-        suspended = !ending;
-        Mono<Void> closed = ending ? limits.close() : limits.suspend();
-        closed.doFinally(end -> callback.run()).subscribe();
+        limits.suspend().doFinally(end -> callback.run()).subscribe();
     }
 }

@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -14,8 +15,8 @@ final class RetryAfter {
 
     static final String FIELD = "Retry-After";
 
-    /** Seconds that fit into an integer of a structured field; enough for anything that is meant. */
-    private static final int MOST_DIGITS = 15;
+    /** An integer of a structured field, which is enough for any time. */
+    private static final Pattern DIGITS = Pattern.compile("[0-9]{1,15}");
 
     /** Lines that are worth reading. */
     private static final int MOST_LINES = 8;
@@ -66,17 +67,6 @@ final class RetryAfter {
 
     /** A number without sign, of at most 15 digits. */
     static Optional<Long> digits(String text) {
-        if (text.isEmpty() || text.length() > MOST_DIGITS) {
-            return Optional.empty();
-        }
-        long value = 0;
-        for (int i = 0; i < text.length(); i++) {
-            int digit = text.charAt(i) - '0';
-            if (digit < 0 || digit > 9) {
-                return Optional.empty();
-            }
-            value = 10 * value + digit;
-        }
-        return Optional.of(value);
+        return DIGITS.matcher(text).matches() ? Optional.of(Long.parseLong(text)) : Optional.empty();
     }
 }

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.testing.Await;
 import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.RedisClient;
@@ -131,6 +132,23 @@ class RedisApplicationsTest {
         try (WebApplication one = withSpringDataRedis(TEN + "reactor-ratelimit.store: local");
                 WebApplication other = withSpringDataRedis(TEN + "reactor-ratelimit.store: local")) {
             assertThat(alternately(20, one, other)).containsOnly(200);
+        }
+    }
+
+    @Test
+    void prepaidPermitsAreWrittenInYaml() {
+        String limit = "reactor-ratelimit.limits.shared: {paths: /hello, key: all, limit: 1000 per day";
+        try (WebApplication prepaying = started(own(PATIENT + limit + ", prepaid: 1m}\n"));
+                WebApplication other = started(own(PATIENT + limit + "}\n"))) {
+            RateLimiter watching =
+                    other.bean(RateLimits.class).limiter("shared").orElseThrow();
+            long ahead = 0;
+            for (int spent = 1; spent <= 20; spent++) {
+                assertThat(prepaying.get("/hello").statusCode()).isEqualTo(200);
+                long debited = 1_000 - watching.peek("*").block().remaining();
+                ahead = Math.max(ahead, debited - spent);
+            }
+            assertThat(ahead).as("permits debited on Redis and not yet spent").isPositive();
         }
     }
 
