@@ -5,9 +5,11 @@ import io.github.reactorratelimit.webflux.key.WebKey;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
 import org.springframework.web.server.ServerWebExchange;
 
 /**
@@ -28,7 +30,9 @@ import org.springframework.web.server.ServerWebExchange;
 public final class RateLimitRule {
 
     private final String name;
-    private final RequestMatch match;
+    private final List<String> paths;
+    private final Set<HttpMethod> methods;
+    private final @Nullable Predicate<ServerWebExchange> condition;
     private final WebKey key;
     private final MissingKey missingKey;
     private final Supplier<? extends RateLimiter> limiter;
@@ -45,7 +49,9 @@ public final class RateLimitRule {
 
     RateLimitRule(RateLimitRuleBuilder builder, WebKey key, Supplier<? extends RateLimiter> limiter) {
         this.name = builder.name;
-        this.match = builder.match;
+        this.paths = List.copyOf(builder.paths);
+        this.methods = Set.copyOf(builder.methods);
+        this.condition = builder.condition;
         this.key = key;
         this.missingKey = builder.missingKey;
         this.limiter = limiter;
@@ -79,7 +85,7 @@ public final class RateLimitRule {
 
     /** The path patterns; empty if it is for every path. */
     public List<String> paths() {
-        return match.paths();
+        return paths;
     }
 
     /** Whose permits. */
@@ -127,8 +133,15 @@ public final class RateLimitRule {
         return afterAuthentication;
     }
 
-    RequestMatch match() {
-        return match;
+    /** The methods of its requests; empty for all but CORS preflights. */
+    Set<HttpMethod> methods() {
+        return methods;
+    }
+
+    /** A condition of its requests besides paths and methods; null if there is none. */
+    @Nullable
+    Predicate<ServerWebExchange> condition() {
+        return condition;
     }
 
     boolean isCountedByOutcome() {

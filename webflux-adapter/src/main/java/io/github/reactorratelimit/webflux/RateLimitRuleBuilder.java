@@ -3,9 +3,11 @@ package io.github.reactorratelimit.webflux;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
-import java.util.Collection;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +15,7 @@ import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.util.pattern.PathPatternParser;
 import reactor.core.publisher.Mono;
 
 /**
@@ -24,7 +27,12 @@ public final class RateLimitRuleBuilder {
     private static final Mono<String> SHARED_KEY = Mono.just("*");
 
     final String name;
-    RequestMatch match = RequestMatch.ALL;
+    final List<String> paths = new ArrayList<>();
+    final Set<HttpMethod> methods = new HashSet<>();
+
+    @Nullable
+    Predicate<ServerWebExchange> condition;
+
     MissingKey missingKey = MissingKey.deny();
     RequestCost cost = RequestCost.fixed(1);
 
@@ -54,19 +62,22 @@ public final class RateLimitRuleBuilder {
      * @throws org.springframework.web.util.pattern.PatternParseException if a pattern is malformed
      */
     public RateLimitRuleBuilder path(String... patterns) {
-        match = match.withPaths(List.of(patterns));
+        PathPatternParser parser = PathPatternParser.defaultInstance;
+        for (String pattern : patterns) {
+            parser.parse(parser.initFullPathPattern(pattern));
+            paths.add(pattern);
+        }
         return this;
     }
 
     /** Only requests with one of these methods; GET includes HEAD, which the same handlers answer. */
     public RateLimitRuleBuilder method(HttpMethod... methods) {
-        match = match.withMethods(List.of(methods));
-        return this;
-    }
-
-    /** The same from a collection. */
-    public RateLimitRuleBuilder methods(Collection<HttpMethod> methods) {
-        match = match.withMethods(methods);
+        for (HttpMethod method : methods) {
+            this.methods.add(method);
+            if (method.equals(HttpMethod.GET)) {
+                this.methods.add(HttpMethod.HEAD);
+            }
+        }
         return this;
     }
 
@@ -88,7 +99,8 @@ public final class RateLimitRuleBuilder {
 
     /** Only requests for which this is true. It runs on the event loop and must not block. */
     public RateLimitRuleBuilder when(Predicate<? super ServerWebExchange> condition) {
-        match = match.withCondition(Objects.requireNonNull(condition, "condition"));
+        Objects.requireNonNull(condition, "condition");
+        this.condition = this.condition == null ? condition::test : this.condition.and(condition);
         return this;
     }
 
@@ -202,7 +214,7 @@ public final class RateLimitRuleBuilder {
         check(key != null, "needs a key: key(…), or globalKey()");
         check((limiter == null) != (policy == null), "needs either a limiter or a policy");
         check(
-                !explicitOnly || match.equals(RequestMatch.ALL),
+                !explicitOnly || (paths.isEmpty() && methods.isEmpty() && condition == null),
                 "is only for handlers that name it: it can have no conditions");
         RateLimitPolicy effective =
                 limiter == null ? Objects.requireNonNull(policy) : limiter.get().policy();

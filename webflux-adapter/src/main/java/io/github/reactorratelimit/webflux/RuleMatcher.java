@@ -17,29 +17,17 @@ final class RuleMatcher {
     private final List<Candidate> candidates;
     private final @Nullable Predicate<ServerWebExchange> managed;
 
-    /** A rule and its conditions; those that are null match every request. */
-    private record Candidate(
-            RateLimitRule rule,
-            @Nullable PathMatch paths,
-            @Nullable Set<HttpMethod> methods,
-            @Nullable Predicate<ServerWebExchange> condition) {
-
-        static Candidate of(RateLimitRule rule, PathPatternParser parser) {
-            RequestMatch match = rule.match();
-            return new Candidate(
-                    rule,
-                    match.paths().isEmpty() ? null : new PathMatch(match.paths(), parser),
-                    match.methods().isEmpty() ? null : match.methods(),
-                    match.condition());
-        }
-    }
+    /** A rule and its paths; null if it is for every path. */
+    private record Candidate(RateLimitRule rule, @Nullable PathMatch paths) {}
 
     /**
      * @param parser reads the path patterns of the rules
      * @param managed requests to which only rules with paths apply; null if there are none
      */
     RuleMatcher(List<RateLimitRule> rules, PathPatternParser parser, @Nullable Predicate<ServerWebExchange> managed) {
-        this.candidates = rules.stream().map(rule -> Candidate.of(rule, parser)).toList();
+        this.candidates = rules.stream()
+                .map(rule -> new Candidate(rule, rule.paths().isEmpty() ? null : new PathMatch(rule.paths(), parser)))
+                .toList();
         this.managed = managed;
     }
 
@@ -54,9 +42,11 @@ final class RuleMatcher {
         PathContainer path = exchange.getRequest().getPath().pathWithinApplication();
         List<RateLimitRule> matching = new ArrayList<>(candidates.size());
         for (Candidate candidate : candidates) {
-            if ((candidate.methods == null ? !preflight : candidate.methods.contains(method))
+            Set<HttpMethod> methods = candidate.rule.methods();
+            Predicate<ServerWebExchange> condition = candidate.rule.condition();
+            if ((methods.isEmpty() ? !preflight : methods.contains(method))
                     && (candidate.paths == null ? !needsPaths : candidate.paths.matches(path))
-                    && (candidate.condition == null || candidate.condition.test(exchange))) {
+                    && (condition == null || condition.test(exchange))) {
                 matching.add(candidate.rule);
             }
         }

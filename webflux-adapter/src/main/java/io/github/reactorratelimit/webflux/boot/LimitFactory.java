@@ -125,17 +125,17 @@ final class LimitFactory {
 
     private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
         List<String> paths = PropertyChecks.orNone(limit.paths());
-        List<HttpMethod> methods = PropertyChecks.orNone(limit.methods()).stream()
+        HttpMethod[] methods = PropertyChecks.orNone(limit.methods()).stream()
                 .map(RequestMethod::asHttpMethod)
-                .toList();
+                .toArray(HttpMethod[]::new);
         if (limit.explicitOnly()) {
             PropertyChecks.check(paths.isEmpty(), at + ".paths", "are of no use: the limit is explicit-only");
-            PropertyChecks.check(methods.isEmpty(), at + ".methods", "are of no use: the limit is explicit-only");
+            PropertyChecks.check(methods.length == 0, at + ".methods", "are of no use: the limit is explicit-only");
             rule.explicitOnly();
             return;
         }
         PropertyChecks.of(at + ".paths", () -> rule.path(paths.toArray(String[]::new)));
-        rule.methods(methods);
+        rule.method(methods);
         exempt.ifPresent(rule::unless);
     }
 
