@@ -27,8 +27,12 @@ final class ReplyErrors {
 
     private ReplyErrors() {}
 
-    /** Of a call. */
-    static Throwable classify(Throwable error) {
+    /**
+     * Of a call.
+     *
+     * @param wasSent false if it surely did not run
+     */
+    static Throwable classify(Throwable error, boolean wasSent) {
         if (error instanceof RedisCommandExecutionException) {
             return ofKey(String.valueOf(error.getMessage()));
         }
@@ -36,7 +40,13 @@ final class ReplyErrors {
         boolean isItself = error instanceof RedisReplyException
                 || error instanceof RedisUnavailableException
                 || error instanceof Error;
-        return isItself ? error : RedisUnavailableException.unanswered("Redis cannot be reached", error);
+        if (isItself) {
+            return error;
+        }
+        String reason = "Redis cannot be reached";
+        return wasSent
+                ? RedisUnavailableException.unanswered(reason, error)
+                : new RedisUnavailableException(reason, error);
     }
 
     /** Whether the server's time lies outside the calendar windows that were sent. */

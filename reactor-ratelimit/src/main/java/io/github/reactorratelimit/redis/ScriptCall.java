@@ -137,17 +137,19 @@ final class ScriptCall {
         try {
             CallOutput output = new CallOutput();
             RedisFuture<?> future = queue.connection().dispatch(type, output, CallArguments.of(this, withText));
+            // Without a connection Lettuce refuses at once.
+            boolean wasSent = !future.isDone();
             sent = future;
             if (over.get() != 0) {
                 future.cancel(true);
             }
-            future.whenComplete((ignored, error) -> came(withText, output, error));
+            future.whenComplete((ignored, error) -> came(withText, output, error, wasSent));
         } catch (Throwable notSent) {
-            fail(ReplyErrors.classify(notSent));
+            fail(ReplyErrors.classify(notSent, false));
         }
     }
 
-    private void came(boolean withText, CallOutput output, @Nullable Throwable error) {
+    private void came(boolean withText, CallOutput output, @Nullable Throwable error, boolean wasSent) {
         if (error == null) {
             succeed(output);
             return;
@@ -157,7 +159,7 @@ final class ScriptCall {
             // Nothing ran, and nothing else for its keys is in flight.
             send(CommandType.EVAL);
         } else {
-            fail(ReplyErrors.classify(cause));
+            fail(ReplyErrors.classify(cause, wasSent));
         }
     }
 

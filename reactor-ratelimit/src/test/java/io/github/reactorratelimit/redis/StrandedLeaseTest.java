@@ -128,4 +128,16 @@ class StrandedLeaseTest {
         Await.until("nobody waits for it any more", () -> seen().unansweredPermits() > 0);
         assertThat(seen().unansweredPermits()).isEqualTo(16);
     }
+
+    @Test
+    void batchThatIsNeverSentIsNotCounted() {
+        RateLimiter limiter = limiter();
+        lease(limiter);
+        connection.close();
+        assertThat(DirectLimiter.of(limiter).tryAcquireNow("k", 4))
+                .as("the next batch is asked for")
+                .isTrue();
+        assertThat(limiter.tryAcquire("other").block(PATIENCE).degraded()).isTrue();
+        assertThat(seen().unansweredPermits()).isZero();
+    }
 }
