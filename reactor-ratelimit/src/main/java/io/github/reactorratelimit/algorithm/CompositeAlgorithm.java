@@ -11,7 +11,7 @@ import java.util.stream.LongStream;
 /**
  * Several policies on one key: all allow, or none is debited. A part that allows a request goes on allowing
  * it until another one comes, so the longest wait of the parts is exact. The state holds those of the parts,
- * in their order, and is never changed. Twin of frame.lua: change both, or neither.
+ * in their order, and is never changed. Twin of commands.lua: change both, or neither.
  */
 final class CompositeAlgorithm implements Algorithm<Object[]> {
 

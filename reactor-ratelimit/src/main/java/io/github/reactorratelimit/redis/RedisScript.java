@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 final class RedisScript {
 
     /**
-     * Files that define algorithms; each runs only for calls that need it. A file may be followed by one that
-     * belongs to it.
+     * Files that define the algorithm of their name; each runs only for calls that need it. A file may be followed
+     * by one that belongs to it.
      */
     private static final List<List<String>> ALGORITHMS = List.of(
             List.of("level", "reservation"),
@@ -38,11 +38,18 @@ final class RedisScript {
         this.sha1 = sha1Of(text);
     }
 
+    /**
+     * Its functions are built anew for each call. Those of most files lie in one function, which takes what they
+     * need from the first files once; otherwise Redis would search for it once for each of them.
+     */
     private static final class Commands {
         static final RedisScript SCRIPT = new RedisScript(read("plain")
                 + read("prelude")
+                + "local function decide_others()\n"
                 + ALGORITHMS.stream().map(RedisScript::loader).collect(Collectors.joining())
-                + read("frame"));
+                + read("commands")
+                + read("frame")
+                + "end\nreturn decide_others()\n");
     }
 
     private static final class Tests {

@@ -23,8 +23,8 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One part of a policy as the script reads it: the name of an algorithm and its parameters, in the order that
- * the head of the Lua file gives. The algorithms refuse what Redis cannot hold exactly.
+ * One part of a policy as the script reads it: the name of an algorithm, which is that of its Lua file, and its
+ * parameters, in the order that the head of the file gives. The algorithms refuse what Redis cannot hold exactly.
  *
  * @param parameters the parameters at a time, with a blank before each
  * @param changes whether they depend on the time
@@ -36,6 +36,12 @@ record ScriptPart(
         Function<ServerClock, String> parameters,
         boolean changes,
         @Nullable BucketRate bucketRate) {
+
+    /** Where windows lie, as fixed_window.lua reads it. */
+    private static final long EPOCH = 0;
+
+    private static final long FIRST_REQUEST = 1;
+    private static final long CALENDAR = 2;
 
     /** @throws IllegalArgumentException if Redis cannot hold the policy exactly */
     static ScriptPart of(RateLimitPolicy policy) {
@@ -56,7 +62,7 @@ record ScriptPart(
     }
 
     boolean isMetered() {
-        return algorithm.equals("gcra") || algorithm.equals("leaky_bucket");
+        return algorithm.equals("level");
     }
 
     boolean isLog() {
@@ -95,34 +101,35 @@ record ScriptPart(
                             bucket.capacity(),
                             bucket.refill(),
                             Tick.MICROSECOND.ticks("period", bucket.period()))
-                    : metered(bucket, "gcra");
+                    : metered(bucket, false);
         }
 
         @Override
         public ScriptPart visit(Gcra gcra) {
-            return metered(gcra, "gcra");
+            return metered(gcra, false);
         }
 
         @Override
         public ScriptPart visit(LeakyBucket bucket) {
-            return metered(bucket, "leaky_bucket");
+            return metered(bucket, true);
         }
 
         /**
          * Initial tokens refill since the limiter was opened, by the server's clock; since now if
          * that is not known yet.
          */
-        private static ScriptPart metered(RateLimitPolicy policy, String algorithm) {
+        private static ScriptPart metered(RateLimitPolicy policy, boolean queues) {
             Rate rate = Algorithms.rate(policy, Tick.MICROSECOND).orElseThrow();
             long missing = rate.missingParts();
-            String text = decimals(rate.partsPerTick(), rate.partsPerPermit(), policy.capacity(), missing);
+            String text =
+                    decimals(queues ? 1 : 0, rate.partsPerTick(), rate.partsPerPermit(), policy.capacity(), missing);
             if (missing == 0) {
-                BucketRate bucket = algorithm.equals("gcra") ? BucketRate.of(policy, rate) : null;
-                return new ScriptPart(policy, algorithm, clock -> text + " 0", false, bucket);
+                BucketRate bucket = queues ? null : BucketRate.of(policy, rate);
+                return new ScriptPart(policy, "level", clock -> text + " 0", false, bucket);
             }
             return new ScriptPart(
                     policy,
-                    algorithm,
+                    "level",
                     clock -> text + " " + (clock.knowsStart() ? Long.toString(clock.startMicros()) : "now"),
                     true,
                     null);
@@ -144,13 +151,14 @@ record ScriptPart(
         public ScriptPart visit(FixedWindow window) {
             if (window.alignment() instanceof Alignment.Calendar calendar) {
                 CalendarWindows windows = CalendarWindows.of(calendar, Tick.MICROSECOND, 0);
-                return new ScriptPart(window, "calendar_window", new CalendarText(window.limit(), windows), true, null);
+                return new ScriptPart(window, "fixed_window", new CalendarText(window.limit(), windows), true, null);
             }
             boolean isAligned = window.alignment() instanceof Alignment.Epoch;
             return fixed(
                     window,
-                    isAligned ? "epoch_window" : "first_request_window",
+                    "fixed_window",
                     window.limit(),
+                    isAligned ? EPOCH : FIRST_REQUEST,
                     Tick.MICROSECOND.ticks("window", window.window()));
         }
 
@@ -211,7 +219,7 @@ record ScriptPart(
             long[] times = windows.around(aboutMicros);
             long[] values = new long[times.length + 2];
             values[0] = limit;
-            values[1] = times.length - 1L;
+            values[1] = CALENDAR;
             System.arraycopy(times, 0, values, 2, times.length);
             return new Known(times[1], times[2], decimals(values));
         }

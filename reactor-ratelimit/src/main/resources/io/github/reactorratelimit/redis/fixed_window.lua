@@ -1,14 +1,16 @@
 -- fixed_window.lua: the fixed window. Twin of WindowAlgorithm.java and WindowGrid.java: change both, or
 -- neither.
 --
--- parameters: limit, then of an epoch_window or a first_request_window its length, of a calendar_window
---   the number of windows that the caller knows and where they lie: the start of the first, the ends of all
+-- parameters: limit, where windows lie, and their length. They lie from the epoch on: 0; or each from its first request on: 1. Those
+--   of a calendar, 2, have no length: there follow the start of the first window that the caller knows, and the ends of all.
 -- policy: limit, and the window of now: start, finish (the first tick after it); its length, if it starts with the first debit
 -- state: start, finish, used, first (those of them that were debited until finish - length, which decides where it ends)
 -- stored: start, finish, used; the limit, if more are used; the limit and first, if that is less than used
 -- error RATELIMITWINDOW and the time, if that lies in no window that the caller knows
 
 local window = counting()
+
+local EPOCH, FIRST_REQUEST = 0, 1
 
 local function window_policy(limit, start, finish, length)
   return {
@@ -23,20 +25,15 @@ local function window_policy(limit, start, finish, length)
   }
 end
 
-function algorithms.epoch_window(parameters, now)
-  local limit, length = unpack(parameters)
-  local start = now - floor_mod(now, length)
-  return window_policy(limit, start, start + length)
-end
-
-function algorithms.first_request_window(parameters, now)
-  local limit, length = unpack(parameters)
-  return window_policy(limit, now, now + length, length)
-end
-
-function algorithms.calendar_window(parameters, now)
-  local limit, windows = unpack(parameters)
-  for i = 3, windows + 2 do
+function algorithms.fixed_window(parameters)
+  local limit, kind, length = unpack(parameters)
+  if kind == EPOCH then
+    local start = now - floor_mod(now, length)
+    return window_policy(limit, start, start + length)
+  elseif kind == FIRST_REQUEST then
+    return window_policy(limit, now, now + length, length)
+  end
+  for i = 3, #parameters - 1 do
     if parameters[i] <= now and now < parameters[i + 1] then
       return window_policy(limit, parameters[i], parameters[i + 1])
     end

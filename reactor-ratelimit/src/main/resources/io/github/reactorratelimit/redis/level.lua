@@ -2,7 +2,7 @@
 -- same, and the leaky bucket. Twin of DeficitAlgorithm.java, RateArithmetic.java, BucketArithmetic.java and QueueArithmetic.java: change
 -- both, or neither.
 --
--- parameters: parts per tick, parts per permit, capacity, missing parts, since
+-- parameters: 1 if it queues, else 0; parts per tick, parts per permit, capacity, missing parts, since
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
 -- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
 -- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
@@ -14,13 +14,14 @@ local level = {}
 local reservation = {}
 
 -- The capacity of a queue does not count what may still be owed when a permit leaves it.
-local function level_policy(form, parameters, queues)
-  local parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
+function algorithms.level(parameters)
+  local is_queue, parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
+  local queues = is_queue == 1
   local capacity_parts = capacity * parts_per_permit
   local most = queues and capacity_parts + parts_per_tick - 1 or capacity_parts
   return {
     steps = level,
-    form = form,
+    form = queues and '2' or '1',
     queues = queues,
     parts_per_tick = parts_per_tick,
     parts_per_permit = parts_per_permit,
@@ -30,14 +31,6 @@ local function level_policy(form, parameters, queues)
     fill = ceil_div(most, parts_per_tick),
     fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
   }
-end
-
-function algorithms.gcra(parameters)
-  return level_policy('1', parameters, false)
-end
-
-function algorithms.leaky_bucket(parameters)
-  return level_policy('2', parameters, true)
 end
 
 -- What flows back, cut off where nothing can be owed any more.
@@ -83,10 +76,11 @@ end
 
 function level.debit(policy, state, now, permits)
   local parts = permits * policy.parts_per_permit
-  if state.reserved then
-    reservation.spend(state.reserved, parts)
+  local reserved = state.reserved
+  if reserved then
+    reservation.spend(policy, reserved, now, permits)
   end
-  return { at = now, parts = deficit_parts(policy, state, now) + parts, reserved = state.reserved }
+  return { at = now, parts = deficit_parts(policy, state, now) + parts, reserved = reserved }
 end
 
 -- Slots that lie ahead are no debt: what is owed beyond the capacity when the last of them passes is.
@@ -103,15 +97,6 @@ function level.chargeable(policy, state, now, most_debt)
     return math.min(charged, floor_div(math.max(0, exact - owed_now), permit))
   end
   return charged
-end
-
--- A debit without a request. If slots are void when a pause ends early, it stays.
-function level.charge(policy, state, now, permits)
-  local reserved = state.reserved
-  if reserved and reserved.before then
-    reserved.before = level.debit(policy, reserved.before, now, permits)
-  end
-  return level.debit(policy, state, now, permits)
 end
 
 function level.remaining(policy, state, now)
@@ -192,14 +177,14 @@ function level.decode(policy, stored)
   return state
 end
 
-function level.encode(policy, state, ttl, now)
+function level.encode(policy, state, ttl)
   if state.parts > policy.most and not state.reserved then
     return text(state.at) .. ' ' .. text(state.parts) .. terms_of(policy)
   end
   local at, parts = whole_ticks(policy, state)
   local stored = text(at)
   if state.reserved then
-    return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl, now)
+    return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl)
   elseif parts > 0 then
     return stored .. ' ' .. text(parts)
   end

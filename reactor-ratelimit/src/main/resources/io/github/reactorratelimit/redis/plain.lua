@@ -1,7 +1,7 @@
 -- plain.lua: the beginning of the script. Reads the arguments and all values, and decides the plain keys: acquires of one GCRA or
 -- token bucket that is full when a key is new, for a key without pause, policy version and slots. The head of frame.lua
 -- lists the arguments and replies. All values are read together, because a command costs more than a decision. Redis builds
--- each function anew for each call, so all that plain keys do not need lies in one function that is not run for them.
+-- each function anew for each call, so what plain keys do not need comes behind.
 --
 -- Plain keys are decided and written exactly as by frame.lua with level.lua, whose steps are written out here; CommandTwinTest compares.
 -- BucketRate.java works out what the reply does not say of each acquire.
@@ -30,7 +30,7 @@ local shared = #ARGV == entries_from and ARGV[entries_from]
 -- By policy: parts per tick, parts per permit and the most parts that can be owed, of buckets alone.
 local per_tick_of, per_permit_of, most_of = {}, {}, {}
 for i = 1, policies do
-  local per_tick, per_permit, capacity = match(ARGV[2 + i], '^0,%-,1 gcra (%d+) (%d+) (%d+) 0 0$')
+  local per_tick, per_permit, capacity = match(ARGV[2 + i], '^0,%-,1 level 0 (%d+) (%d+) (%d+) 0 0$')
   if per_tick then
     per_tick_of[i], per_permit_of[i] = tonumber(per_tick), tonumber(per_permit)
     most_of[i] = tonumber(capacity) * per_permit_of[i]

@@ -159,12 +159,13 @@ end
 local NOT_PAUSED = -BEYOND
 local key
 
--- An algorithm is a function in `algorithms`: (parameters, now) -> policy, a table with what its steps need to know, `form`, the digit
+-- An algorithm is a function in `algorithms`: (parameters) -> policy, a table with what its steps need to know, `form`, the digit
 -- that tells its states from others, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
 --   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
 --   spent(policy, state, now)    what cannot be acquired of what could be when nothing was spent
 --   decode(policy, text) -> state
---   encode(policy, state, ttl, now) -> the text of a state that is not fresh
+--   encode(policy, state, ttl) -> the text of a state that is not fresh
+-- If it `has_log`, a list is its state: decode(policy, _, log_key) reads it, encode(policy, state, ttl, part) writes it.
 -- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
 local algorithms = {}
 

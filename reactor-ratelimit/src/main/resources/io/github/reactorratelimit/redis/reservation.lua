@@ -33,6 +33,8 @@
 -- Of many free slots a call sees the first and the last WINDOW, so that it holds the server for a bounded time.
 
 local WINDOW = 64
+-- As they are stored.
+local FIELDS = { 'last', 'floor', 'seen', 'lowered', 'freed', 'more', 'generation', 'lent', 'lent_until' }
 -- As far as a pause can move what lies a year ahead.
 local MOST_AHEAD = MAX_TTL_MILLIS * 1000
 
@@ -48,13 +50,13 @@ local function slot_of(name)
   return base, permits
 end
 
--- The permits of all of them.
-local function add_slots(free, names, from, to, step)
+-- Adds slots that are stored; the permits of all of them.
+local function add_stored(free, names, from, to, step)
   local sum = 0
   for i = from, to, step do
     local base, permits = slot_of(names[i])
     free.bases[#free.bases + 1] = base
-    free.stored[base] = permits
+    free.stored[base], free.permits[base] = permits, permits
     sum = sum + permits
   end
   return sum
@@ -64,28 +66,28 @@ end
 --         split     others may lie behind this base
 --         beyond    and before this one
 --         stored    by base, the permits as they are stored
---         changed   by base, the permits as they are to be stored
+--         permits   and as they are to be stored
 --         passed    members that are over }
 local function load_free(reserved, now)
-  local free = { bases = {}, split = BEYOND, beyond = -BEYOND, stored = {}, changed = {}, passed = {} }
+  local free = { bases = {}, split = BEYOND, beyond = -BEYOND, stored = {}, permits = {}, passed = {} }
   reserved.free = free
-  if reserved.freed == 0 or reserved.renewed then
+  if reserved.freed == 0 then
     return
   end
   local from = text(now - key.shift)
   free.passed = run('ZRANGEBYSCORE', key.free_key, '-inf', '(' .. from, 'LIMIT', '0', text(WINDOW))
   local names = run('ZRANGEBYSCORE', key.free_key, from, '+inf', 'LIMIT', '0', text(2 * WINDOW))
   if #names < 2 * WINDOW then
-    reserved.freed = add_slots(free, names, 1, #names, 1)
+    reserved.freed = add_stored(free, names, 1, #names, 1)
     return
   end
   for i = 1, #free.passed do
     local _, permits = slot_of(free.passed[i])
     reserved.freed = reserved.freed - permits
   end
-  add_slots(free, names, 1, WINDOW, 1)
+  add_stored(free, names, 1, WINDOW, 1)
   names = run('ZREVRANGE', key.free_key, '0', text(WINDOW - 1))
-  add_slots(free, names, #names, 1, -1)
+  add_stored(free, names, #names, 1, -1)
   free.split, free.beyond = free.bases[WINDOW], free.bases[WINDOW + 1]
 end
 
@@ -97,26 +99,23 @@ local function with_free(state, now)
   return { at = state.at, parts = state.parts, reserved = state.reserved }
 end
 
-local function permits_at(free, base)
-  return free.changed[base] or free.stored[base] or 0
-end
-
 local function change_free(reserved, base, difference)
-  reserved.free.changed[base] = permits_at(reserved.free, base) + difference
+  local permits = reserved.free.permits
+  permits[base] = (permits[base] or 0) + difference
   reserved.freed = reserved.freed + difference
 end
 
 local function add_free(reserved, base, permits)
   local free = reserved.free
   local bases = free.bases
-  if base > free.split and base < free.beyond then
+  if base > free.split and base < free.beyond and not free.permits[base] then
     -- It is not known yet what else is free at its time.
     local names = run('ZRANGEBYSCORE', key.free_key, text(base), text(base))
     for i = 1, #names do
       local _, stored = slot_of(names[i])
-      free.stored[base] = stored
+      free.stored[base], free.permits[base] = stored, stored
     end
-  elseif permits_at(free, base) == 0 then
+  elseif (free.permits[base] or 0) == 0 then
     local position = #bases + 1
     while position > 1 and bases[position - 1] > base do
       position = position - 1
@@ -136,7 +135,7 @@ local function take_free(policy, reserved, latest, permits)
     if at > latest or base > free.split then
       return nil
     end
-    local there = permits_at(free, base)
+    local there = free.permits[base]
     if there > permits and not policy.queues then
       change_free(reserved, base, -permits)
       return at
@@ -165,23 +164,9 @@ end
 local function reserve_at(policy, state, now, permits, from, slot, generation, by_refund)
   local owed = deficit_parts(policy, state, slot)
   local reserved = state.reserved
-  if reserved then
-    -- Below 0 by a fraction of a tick if the slots that refunds paid for cannot give back all of it.
-    reserved.floor = math.min(reserved.floor, owed - reserved.lent * policy.parts_per_permit)
-    if by_refund then
-      reserved.lowered = reserved.lowered - permits * policy.parts_per_permit
-      reserved.lent = reserved.lent + permits
-      reserved.lent_until = math.max(reserved.lent_until, slot)
-    else
-      -- The bucket is full before the slot if refunds have lowered it by more: the rest of them is lost.
-      local without_refunds = deficit_parts(policy, state, from) + reserved.lowered - (slot - from) * policy.parts_per_tick
-      reserved.lowered = math.min(reserved.lowered, math.max(0, without_refunds - owed))
-      reserved.last = math.max(reserved.last, slot)
-    end
-  else
-    reserved = { last = slot, floor = owed, seen = now, lowered = 0, freed = 0, more = 0, tails = {}, renewed = true }
-    reserved.lent, reserved.lent_until = 0, 0
-    reserved.generation = generation
+  if not reserved then
+    reserved = { last = slot, floor = owed, seen = now, generation = generation, tails = {}, renewed = true }
+    reserved.lowered, reserved.freed, reserved.more, reserved.lent, reserved.lent_until = 0, 0, 0, 0, 0
     if from > now then
       -- Of a key that owes nothing a time that is long past.
       local at, parts = whole_ticks(policy, state)
@@ -189,12 +174,19 @@ local function reserve_at(policy, state, now, permits, from, slot, generation, b
     end
     load_free(reserved, now)
   end
+  -- Below 0 by a fraction of a tick if the slots that refunds paid for cannot give back all of it.
+  reserved.floor = math.min(reserved.floor, owed - reserved.lent * policy.parts_per_permit)
+  if by_refund then
+    reserved.lowered = reserved.lowered - permits * policy.parts_per_permit
+    reserved.lent = reserved.lent + permits
+    reserved.lent_until = math.max(reserved.lent_until, slot)
+  else
+    -- The bucket is full before the slot if refunds have lowered it by more: the rest of them is lost.
+    local without_refunds = deficit_parts(policy, state, from) + reserved.lowered - (slot - from) * policy.parts_per_tick
+    reserved.lowered = math.min(reserved.lowered, math.max(0, without_refunds - owed))
+    reserved.last = math.max(reserved.last, slot)
+  end
   return { at = slot, parts = owed + permits * policy.parts_per_permit, reserved = reserved }
-end
-
--- The base of the last slot that an instance has reserved, 0 if it has none ahead.
-function level.tail(reserved, instance)
-  return reserved.tails[instance] or 0
 end
 
 -- An instance holds a slot at this time.
@@ -210,7 +202,8 @@ local function first_slot(policy, owed, permits, from)
 end
 
 -- The wait until the slot, the state with it, without one if nothing was reserved, and whether refunds pay for it.
-function level.reserve(policy, state, now, permits, from, most_wait, generation, instance)
+function level.reserve(policy, state, now, permits, most_wait, generation, instance)
+  local from = math.max(now, key.pause)
   local lowered = 0
   if state.reserved then
     state = with_free(state, now)
@@ -261,7 +254,7 @@ local function collapse(policy, state)
   local bases, beyond = reserved.free.bases, reserved.free.beyond
   local base = bases[#bases] or -BEYOND
   while base > -BEYOND and base >= beyond do
-    local at, permits = base + key.shift, permits_at(reserved.free, base)
+    local at, permits = base + key.shift, reserved.free.permits[base]
     if not is_tail(policy, state, at, permits) then
       break
     end
@@ -348,10 +341,15 @@ function reservation.lower(policy, state, now, back_parts)
   return { at = now, parts = owed - lowered, reserved = reserved }
 end
 
--- What is debited at once is paid for by refunds first, and is owed before every slot.
-function reservation.spend(reserved, parts)
+-- What is debited at once is paid for by refunds first, and is owed before every slot; also if the slots are void when a pause
+-- ends early.
+function reservation.spend(policy, reserved, now, permits)
+  local parts = permits * policy.parts_per_permit
   reserved.lowered = math.max(0, reserved.lowered - parts)
   reserved.floor = reserved.floor + parts
+  if reserved.before then
+    reserved.before = level.debit(policy, reserved.before, now, permits)
+  end
 end
 
 -- The state with its slots where the clock is now; without them if all have passed. What is overdrawn is not cut off with them.
@@ -378,17 +376,17 @@ end
 
 function reservation.decode(stored)
   local words, tails = match(stored, '^([^|]*)|?(.*)$')
-  local numbers = integers(words, 9, 2, 0)
-  local last, floor, seen, lowered, freed, more, generation, lent, lent_until, at, parts = unpack(numbers)
-  local least = math.min(lowered, freed, more, generation, lent)
-  if least < 0 or at and not parts or math.max(last, lent_until) - seen > 2 * MOST_AHEAD then
+  local numbers = integers(words, #FIELDS, 2, 0)
+  local at, parts = numbers[#FIELDS + 1], numbers[#FIELDS + 2]
+  local reserved = { tails = {}, before = at and { at = at, parts = parts } }
+  for i = 1, #FIELDS do
+    reserved[FIELDS[i]] = numbers[i]
+  end
+  local least = math.min(reserved.lowered, reserved.freed, reserved.more, reserved.generation, reserved.lent)
+  local furthest = math.max(reserved.last, reserved.lent_until)
+  if least < 0 or at and not parts or furthest - reserved.seen > 2 * MOST_AHEAD then
     corrupt('slots that cannot have been reserved')
   end
-  local reserved = { last = last, floor = floor, seen = seen, lowered = lowered, freed = freed, more = more }
-  reserved.generation = generation
-  reserved.tails = {}
-  reserved.lent, reserved.lent_until = lent, lent_until
-  reserved.before = at and { at = at, parts = parts } or nil
   for instance, base in string.gmatch(tails, '(%d+):(%-?%d+)') do
     reserved.tails[instance] = tonumber(base)
   end
@@ -398,7 +396,7 @@ end
 local function save_free(reserved)
   local free = reserved.free
   local gone, added = free.passed, {}
-  for base, permits in pairs(free.changed) do
+  for base, permits in pairs(free.permits) do
     local stored = free.stored[base]
     if stored and stored ~= permits then
       gone[#gone + 1] = member(base, stored)
@@ -419,7 +417,7 @@ local function save_free(reserved)
 end
 
 -- Of those instances whose slots lie ahead.
-local function tails_of(reserved, now)
+local function tails_of(reserved)
   local tails = {}
   for instance, base in pairs(reserved.tails) do
     if base + key.shift > now then
@@ -429,21 +427,21 @@ local function tails_of(reserved, now)
   return table.concat(tails, ' ')
 end
 
-function reservation.encode(reserved, ttl, now)
+function reservation.encode(reserved, ttl)
   if reserved.free then
     save_free(reserved)
   end
   if reserved.freed > 0 and key.free_key then
     write('PEXPIRE', key.free_key, text(ttl))
   end
-  local numbers = { reserved.last, reserved.floor, now, reserved.lowered, reserved.freed, reserved.more, reserved.generation }
-  numbers[8], numbers[9] = reserved.lent, reserved.lent_until
+  reserved.seen = now
+  local words = {}
+  for i = 1, #FIELDS do
+    words[i] = text(reserved[FIELDS[i]])
+  end
   if reserved.before then
-    numbers[10], numbers[11] = reserved.before.at, reserved.before.parts
+    words[#words + 1] = text(reserved.before.at) .. ' ' .. text(reserved.before.parts)
   end
-  for i = 1, #numbers do
-    numbers[i] = text(numbers[i])
-  end
-  local tails = tails_of(reserved, now)
-  return ' ' .. table.concat(numbers, ' ') .. (tails == '' and '' or ' |' .. tails)
+  local tails = tails_of(reserved)
+  return ' ' .. table.concat(words, ' ') .. (tails == '' and '' or ' |' .. tails)
 end

@@ -7,7 +7,7 @@
 
 local counter = counting()
 
-function algorithms.sliding_counter(parameters, now)
+function algorithms.sliding_counter(parameters)
   local limit, window, grain, grains = unpack(parameters)
   return {
     steps = counter,

@@ -6,9 +6,8 @@
 --   the permits granted up to then, counted from anywhere and wrapping at WRAP: so the permits between two
 --   entries are a difference, entries are found by binary search, and dropping the oldest leaves a list of
 --   the same form. A decision reads and writes a few elements, whatever the length.
--- state: entries 1 .. size, of which the first `kept` are those after `dropped` in the list, the others
---   are in `tail`, to be written; `base` is the total before the first of them, where none is kept.
---   The tail is handed on from state to state, since only the latest is ever used, and is changed in place.
+-- state: the entries from `first` to `last`, numbered as in the list, of which those from `changed` on are to be written. The
+--   elements that were read or changed are in `cells`, which is handed on from state to state, since only the latest is ever used.
 -- A refund rewrites the entry it changes and all younger ones, so a refund of an entry with REACH younger ones or more is lost: the
 --   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin.
 
@@ -31,54 +30,45 @@ function algorithms.sliding_log(parameters)
   return {
     steps = log,
     form = '6',
+    has_log = true,
     limit = parameters[1],
     most = MOST_PERMITS,
     window = parameters[2],
-    fresh = { size = 0 },
+    fresh = { first = 1, last = 0 },
   }
 end
 
 local function single(time, permits)
-  return { dropped = 0, kept = 0, base = 0, tail = { { time, permits } }, size = 1 }
+  return { cells = { [0] = 0, time, permits }, first = 1, last = 1, changed = 1 }
+end
+
+-- Reads what is stored; the first of it.
+local function read_cells(state, first, last)
+  local cells, values = state.cells, run('LRANGE', state.key, text(first), text(last))
+  for i = 1, #values do
+    cells[first + i - 1] = integer(values[i]) or corrupt('something else than integers')
+  end
+  return cells[first]
 end
 
 -- What is stored is read when it is needed, and once.
-local function read_elements(source, first, last)
-  local values = run('LRANGE', source.key, text(first), text(last))
-  for i, value in ipairs(values) do
-    source[first + i - 1] = integer(value) or corrupt('something else than integers')
-  end
-end
-
-local function element(source, position)
-  if not source[position] then
-    read_elements(source, position, position)
-  end
-  return source[position]
+local function cell(state, position)
+  return state.cells[position] or read_cells(state, position, position)
 end
 
 local function time_of(state, entry)
-  if entry > state.kept then
-    return state.tail[entry - state.kept][1]
-  end
-  return element(state.source, 2 * (state.dropped + entry) - 1)
+  return cell(state, 2 * entry - 1)
 end
 
--- Permits up to and including an entry; of entry 0, before the first.
+-- Permits up to and including an entry, also the one before the first.
 local function total_of(state, entry)
-  if entry > state.kept then
-    return state.tail[entry - state.kept][2]
-  end
-  if state.kept == 0 then
-    return state.base
-  end
-  return element(state.source, 2 * (state.dropped + entry))
+  return cell(state, 2 * entry)
 end
 
--- The first entry from `low` on for which a condition holds that then holds for all, or size + 1. Most
+-- The first entry from `low` on for which a condition holds that then holds for all, or the one behind the last. Most
 -- often it is near `low`.
 local function first_entry(state, low, holds)
-  local high = state.size + 1
+  local high = state.last + 1
   local stride = 1
   while low < high do
     local probe = math.min(low + stride - 1, floor_div(low + high, 2))
@@ -92,25 +82,29 @@ local function first_entry(state, low, holds)
   return low
 end
 
+local function is_empty(state)
+  return state.last < state.first
+end
+
 local function cutoff(policy, state, now)
-  if state.size == 0 then
-    return now - policy.window
-  end
-  return math.max(now, time_of(state, state.size)) - policy.window
+  return math.max(now, time_of(state, state.last)) - policy.window
 end
 
 local function first_live(policy, state, now)
+  if is_empty(state) then
+    return state.first
+  end
   local before = cutoff(policy, state, now)
-  return first_entry(state, 1, function(entry)
+  return first_entry(state, state.first, function(entry)
     return time_of(state, entry) > before
   end)
 end
 
 local function permits_from(state, entry)
-  if entry > state.size then
+  if entry > state.last then
     return 0
   end
-  return wrapped(total_of(state, state.size) - total_of(state, entry - 1))
+  return wrapped(total_of(state, state.last) - total_of(state, entry - 1))
 end
 
 function log.room(policy, state, now)
@@ -129,50 +123,27 @@ end
 
 -- As a wait for all, without a search.
 function log.reset(policy, state, now)
-  if state.size == 0 then
-    return 0
-  end
-  return ticks_until(time_of(state, state.size) + policy.window, now)
+  return is_empty(state) and 0 or ticks_until(time_of(state, state.last) + policy.window, now)
 end
 
--- Without the entries before `first`, with those from `open` on in the tail.
-local function reopen(state, first, open)
-  local kept = math.min(state.kept, open - 1)
-  local tail = state.tail
-  if kept < state.kept then
-    tail = {}
-    read_elements(state.source, 2 * (state.dropped + kept) + 1, 2 * (state.dropped + state.kept))
-    for entry = kept + 1, state.size do
-      tail[#tail + 1] = { time_of(state, entry), total_of(state, entry) }
-    end
-  end
-  local forgotten = first - 1
-  return {
-    source = state.source,
-    dropped = state.dropped + forgotten,
-    kept = kept - forgotten,
-    base = kept == forgotten and total_of(state, forgotten) or nil,
-    tail = tail,
-    size = state.size - forgotten,
-  }
+-- The state with other bounds, and changes from an entry on.
+local function changed_from(state, entry, first, last)
+  local changed = math.min(state.changed, entry)
+  return { key = state.key, stored = state.stored, cells = state.cells, first = first, last = last, changed = changed }
 end
 
 function log.debit(policy, state, now, permits)
   local live = first_live(policy, state, now)
-  if live > state.size then
+  if live > state.last then
     return single(now, permits)
   end
-  local youngest = time_of(state, state.size)
-  local total = wrapped(total_of(state, state.size) + permits)
-  if now > youngest then
-    local next = reopen(state, live, state.size + 1)
-    next.tail[#next.tail + 1] = { now, total }
-    next.size = next.size + 1
-    return next
+  local total = wrapped(total_of(state, state.last) + permits)
+  local last = now > time_of(state, state.last) and state.last + 1 or state.last
+  if last > state.last then
+    state.cells[2 * last - 1] = now
   end
-  local next = reopen(state, live, state.size)
-  next.tail[#next.tail][2] = total
-  return next
+  state.cells[2 * last] = total
+  return changed_from(state, last, live, last)
 end
 
 local function held_by(state, entry)
@@ -181,45 +152,44 @@ end
 
 -- Takes the permits out of the entry of the debit's time, as far as they are there. Also returns the permits that are lost.
 function log.refund(policy, state, now, debited_at, permits)
-  if state.size == 0 or debited_at <= cutoff(policy, state, now) then
+  if is_empty(state) or debited_at <= cutoff(policy, state, now) then
     return state, 0
   end
-  local entry = first_entry(state, 1, function(candidate)
+  local entry = first_entry(state, state.first, function(candidate)
     return time_of(state, candidate) >= debited_at
   end)
-  if entry > state.size or time_of(state, entry) ~= debited_at then
+  if entry > state.last or time_of(state, entry) ~= debited_at then
     return state, 0
   end
-  if entry <= state.size - REACH then
+  if entry <= state.last - REACH then
     return state, permits
   end
   local taken = math.min(permits, held_by(state, entry))
-  if taken == 0 then
-    return state, 0
+  if entry < state.changed then
+    read_cells(state, 2 * entry - 1, 2 * state.changed - 2)
   end
-  local next = reopen(state, 1, entry)
-  for i = entry - next.kept, #next.tail do
-    next.tail[i][2] = wrapped(next.tail[i][2] - taken)
+  for i = entry, state.last do
+    state.cells[2 * i] = wrapped(state.cells[2 * i] - taken)
   end
   -- An entry before the last that holds nothing any more stays until it is written.
-  while next.size > next.kept and held_by(next, next.size) == 0 do
-    table.remove(next.tail)
-    next.size = next.size - 1
+  local last = state.last
+  while last >= math.min(entry, state.changed) and held_by(state, last) == 0 do
+    last = last - 1
   end
-  return next.size == 0 and policy.fresh or next, 0
+  local next = changed_from(state, entry, state.first, last)
+  return is_empty(next) and policy.fresh or next, 0
 end
 
 -- Entries more than a window ahead come from a clock that has gone back: what they held then counts from now.
 function log.rebase(policy, state, now)
-  if state.size == 0 or ticks_until(time_of(state, state.size), now) <= policy.window then
+  if is_empty(state) or time_of(state, state.last) - now <= policy.window then
     return state
   end
-  local youngest = time_of(state, state.size)
-  return single(now, permits_from(state, first_live(policy, state, youngest)))
+  return single(now, permits_from(state, first_live(policy, state, time_of(state, state.last))))
 end
 
 -- The list is read whatever the value says.
-function log.load(key, policy)
+function log.decode(policy, _, key)
   local length = run('LLEN', key)
   if length == 0 then
     return policy.fresh
@@ -227,30 +197,37 @@ function log.load(key, policy)
   if length < 3 or math.fmod(length, 2) == 0 then
     corrupt('a list of another length')
   end
-  local source = { key = key, length = length }
-  read_elements(source, length - 2, length - 1)
-  local entries = (length - 1) / 2
-  return { source = source, dropped = 0, kept = entries, tail = {}, size = entries }
+  local last = (length - 1) / 2
+  local state = { key = key, stored = last, cells = {}, first = 1, last = last, changed = last + 1 }
+  read_cells(state, length - 2, length - 1)
+  return state
 end
 
-function log.save(key, _, state, ttl)
-  local values = {}
-  local before = total_of(state, state.kept)
-  if state.kept == 0 then
-    write('DEL', key)
-    values[1] = text(state.base)
-  elseif state.dropped > 0 or 2 * (state.dropped + state.kept) < state.source.length - 1 then
-    write('LTRIM', key, text(2 * state.dropped), text(2 * (state.dropped + state.kept)))
+function log.encode(_, state, ttl, part)
+  if state == part.loaded then
+    return ''
   end
-  for _, entry in ipairs(state.tail) do
-    if entry[2] ~= before then
-      values[#values + 1] = text(entry[1])
-      values[#values + 1] = text(entry[2])
-      before = entry[2]
+  local key = part.log_key
+  local changed = math.max(state.first, state.changed)
+  local values = {}
+  local before = total_of(state, changed - 1)
+  if changed == state.first then
+    write('DEL', key)
+    values[1] = text(before)
+  elseif state.first > 1 or changed <= state.stored then
+    write('LTRIM', key, text(2 * state.first - 2), text(2 * changed - 2))
+  end
+  for entry = changed, state.last do
+    local total = total_of(state, entry)
+    if total ~= before then
+      values[#values + 1] = text(time_of(state, entry))
+      values[#values + 1] = text(total)
+      before = total
     end
   end
   for i = 1, #values, VALUES_PER_PUSH do
     write('RPUSH', key, unpack(values, i, math.min(i + VALUES_PER_PUSH - 1, #values)))
   end
   write('PEXPIRE', key, text(ttl))
+  return ''
 end

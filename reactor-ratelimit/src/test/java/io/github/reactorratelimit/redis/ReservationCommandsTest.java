@@ -15,6 +15,7 @@ import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.testing.Seeds;
 import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.Range;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.time.Duration;
@@ -228,6 +229,54 @@ class ReservationCommandsTest {
     }
 
     @Test
+    void freedSlotLaterThanTheLongestWaitIsNotTaken() {
+        for (int i = 0; i < 5; i++) {
+            reserve(1);
+        }
+        free(1, 300_000);
+
+        assertThat(ask(Command.reserve(1, 299_999, INSTANCE)).allowed()).isFalse();
+        assertThat(reserve(1)).isEqualTo(300_000);
+    }
+
+    @Test
+    void slotBehindTheLastOneOfAnOlderStateIsNotFreed() {
+        reserve(1);
+        reserve(1);
+        String older = connection.sync().get(keys[0]);
+        reserve(1);
+        connection.sync().set(keys[0], older);
+
+        free(1, 200_000);
+
+        assertThat(connection.sync().get(keys[0])).isEqualTo(older);
+        assertThat(reserve(1)).isEqualTo(200_000);
+    }
+
+    /** More than a call reads of the earliest and of the latest ones. */
+    @Test
+    void slotsFreedAtOneTimeBetweenManyOthersAddUp() {
+        use(TokenBucket.perSecond(10).withBurst(4));
+        ask(Command.acquire(4));
+        for (int i = 1; i <= 400; i++) {
+            reserve(i == 200 ? 4 : 1);
+        }
+        for (int i = 1; i < 199; i++) {
+            free(1, 100_000L * i);
+        }
+        for (int i = 210; i < 400; i++) {
+            free(1, 100_000L * (i + 3));
+        }
+        assertThat(connection.sync().zcard(keys[1])).isEqualTo(388);
+
+        free(3, 20_300_000);
+        free(1, 20_300_000);
+
+        assertThat(connection.sync().zrangebyscore(keys[1], Range.create(START + 20_300_000, START + 20_300_000)))
+                .containsExactly((START + 20_300_000) + " 4");
+    }
+
+    @Test
     void slotsFreedAtTheTailLeaveNoTrace() {
         for (int i = 0; i < 5; i++) {
             reserve(1);
@@ -366,6 +415,31 @@ class ReservationCommandsTest {
         assertThat(reserve(1)).isEqualTo(2_000_000);
         assertThat(last.key().generation()).as("who holds a slot reserves anew").isNotEqualTo(generation);
         assertThat(reserve(1)).isEqualTo(4_000_000);
+    }
+
+    @Test
+    void earlyEndOfAPauseAfterTheClockWentBackForgetsNoDebit() {
+        use(new Gcra(1, Duration.ofSeconds(2), 5));
+        assertThat(ask(Command.acquire(5)).allowed()).isTrue();
+        ask(Command.pause(10_000_000));
+        assertThat(reserve(1)).isEqualTo(10_000_000);
+        now -= 1_000_000;
+        ask(Command.pause(0));
+
+        assertThat(reserve(1)).isEqualTo(1_000_000);
+    }
+
+    @Test
+    void permitsChargedInAPauseStayWhenItEndsEarly() {
+        use(new Gcra(1, Duration.ofSeconds(2), 5));
+        assertThat(ask(Command.acquire(3)).allowed()).isTrue();
+        ask(Command.pause(1_000_000));
+        assertThat(reserve(1)).isEqualTo(1_000_000);
+        ask(Command.chargeRemaining(1));
+        ask(Command.pause(0));
+
+        assertThat(reserve(1)).isZero();
+        assertThat(reserve(1)).isEqualTo(2_000_000);
     }
 
     @Test

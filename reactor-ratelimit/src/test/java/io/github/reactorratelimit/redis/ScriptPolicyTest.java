@@ -33,11 +33,11 @@ class ScriptPolicyTest {
     static Stream<Arguments> policies() {
         Duration second = Duration.ofSeconds(1);
         return Stream.of(
-                Arguments.of(Gcra.perSecond(3), "0,-,1 gcra 3 1000000 3 0 0"),
-                Arguments.of(TokenBucket.perSecond(10).withInitialTokens(4), "0,-,1 gcra 1 100000 10 600000 77"),
-                Arguments.of(LeakyBucket.perSecond(3).withQueue(8), "0,-,1 leaky_bucket 3 1000000 8 0 0"),
+                Arguments.of(Gcra.perSecond(3), "0,-,1 level 0 3 1000000 3 0 0"),
+                Arguments.of(TokenBucket.perSecond(10).withInitialTokens(4), "0,-,1 level 0 1 100000 10 600000 77"),
+                Arguments.of(LeakyBucket.perSecond(3).withQueue(8), "0,-,1 level 1 3 1000000 8 0 0"),
                 Arguments.of(new TokenBucket(9, 2, second).stepwise(), "0,-,0 stepwise_bucket 9 2 1000000"),
-                Arguments.of(FixedWindow.of(5, second).fromFirstRequest(), "0,-,0 first_request_window 5 1000000"),
+                Arguments.of(FixedWindow.of(5, second).fromFirstRequest(), "0,-,0 fixed_window 5 1 1000000"),
                 Arguments.of(SlidingWindowLog.of(5, second), "0,-,1 sliding_log 5 1000000"),
                 Arguments.of(SlidingWindowCounter.of(5, second), "0,-,0 sliding_counter 5 1000000 1 1000000"),
                 Arguments.of(
@@ -46,8 +46,8 @@ class ScriptPolicyTest {
                 Arguments.of(
                         Policies.all(
                                 TokenBucket.of(7, Duration.ofSeconds(3)), FixedWindow.of(5, NANO.multipliedBy(2_000))),
-                        "0,-,0 gcra 7 3000000 7 0 0;epoch_window 5 2"),
-                Arguments.of(TokenBucket.of(7, Duration.ofDays(100)), "0,-,1 gcra 7 8640000000000 7 0 0"));
+                        "0,-,0 level 0 7 3000000 7 0 0;fixed_window 5 0 2"),
+                Arguments.of(TokenBucket.of(7, Duration.ofDays(100)), "0,-,1 level 0 7 8640000000000 7 0 0"));
     }
 
     @ParameterizedTest
@@ -72,9 +72,9 @@ class ScriptPolicyTest {
         ServerClock clock = ScriptSteps.clockAt(0);
         ScriptPolicy policy = ScriptPolicy.of(FixedWindow.monthly(3, ZoneId.of("UTC")));
         clock.learn(0);
-        assertThat(policy.text(clock)).endsWith(" 3 -2678400000000 0 2678400000000 5097600000000");
+        assertThat(policy.text(clock)).endsWith(" 3 2 -2678400000000 0 2678400000000 5097600000000");
         clock.learn(Duration.ofDays(100).toMillis() * 1000);
-        assertThat(policy.text(clock)).endsWith(" 3 5097600000000 7776000000000 10368000000000 13046400000000");
+        assertThat(policy.text(clock)).endsWith(" 3 2 5097600000000 7776000000000 10368000000000 13046400000000");
     }
 
     static Stream<Arguments> inexact() {

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.LeakyBucket;
@@ -10,6 +11,7 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.SlidingWindowCounter;
 import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.WarmUp;
 import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
 import io.lettuce.core.ScriptOutputType;
@@ -24,7 +26,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What stands in Redis: its form, its time to live, its size, and what happens if it is not ours. */
@@ -255,12 +259,35 @@ class StoredValueTest {
         assertThat(stored(name)).isEqualTo(elements);
     }
 
-    @Test
-    void windowThatNeverEndsIsAnError() {
-        redis.set(keyOf(Kind.WINDOW.policy), "140 1858000000123456 3");
+    static Stream<Arguments> impossibleStates() {
+        RateLimitPolicy warmUp = WarmUp.of(10, Duration.ofSeconds(1), Duration.ofSeconds(10));
+        return Stream.of(
+                arguments(Kind.BUCKET.policy, "111 x"),
+                arguments(Kind.BUCKET.policy, "111 -5"),
+                arguments(Kind.BUCKET.policy, "111 5 over 1 x 1"),
+                arguments(Kind.STEPWISE.policy, "131 0"),
+                arguments(Kind.STEPWISE.policy, "131 5 10 9"),
+                arguments(Kind.WINDOW.policy, "140 1858000000123456 3"),
+                arguments(Kind.WINDOW.policy, "141758000000123456 1758003600123456 0"),
+                arguments(Kind.WINDOW.policy, "141758003600123456 1758003600123456 1"),
+                arguments(Kind.WINDOW.policy, "141758000000123456 1758003600123456 3 10"),
+                arguments(Kind.COUNTER.policy, "151758000000123456 -1 0"),
+                arguments(Kind.COUNTER.policy, "151758000000123456 0 -1"),
+                arguments(Kind.COUNTER.policy, "151758000000123456 1 1 -1"),
+                arguments(ScriptPolicy.of(warmUp), "171758000000123456 -1 0"),
+                arguments(ScriptPolicy.of(warmUp), "171758000000123456 0 -1"),
+                arguments(ScriptPolicy.of(warmUp), "171758000000123456 0"));
+    }
 
-        assertThatThrownBy(() -> ask(NOW, Kind.WINDOW.policy, Command.acquire(1)))
-                .hasMessageContaining("RATELIMITCORRUPT ");
+    @ParameterizedTest
+    @MethodSource("impossibleStates")
+    void stateThatCannotBeIsAnErrorAndStays(ScriptPolicy policy, String stored) {
+        redis.set(key, stored);
+
+        assertThatThrownBy(() -> ask(NOW, policy, Command.peek(1))).hasMessageContaining("RATELIMITCORRUPT ");
+        assertThatThrownBy(() -> ask(NOW, policy, Command.acquire(1))).hasMessageContaining("RATELIMITCORRUPT ");
+
+        assertThat(redis.get(key)).isEqualTo(stored);
     }
 
     @Test

@@ -1,0 +1,199 @@
+-- commands.lua: what the commands do with the parts of a key's policy. The head of frame.lua lists them.
+--
+-- part: { policy, steps, loaded, state, log_key }: the state that was stored, and the one that the commands change
+
+-- The most that a step says of any part.
+local function most_of(parts, step, at, permits)
+  local most = 0
+  for i = 1, #parts do
+    local part = parts[i]
+    most = math.max(most, part.steps[step](part.policy, part.state, at, permits))
+  end
+  return most
+end
+
+-- Takes a step in each part; the most that it counts in any of them.
+local function step_all(parts, step, first, second)
+  local most = 0
+  for i = 1, #parts do
+    local part = parts[i]
+    local count
+    part.state, count = part.steps[step](part.policy, part.state, now, first, second)
+    most = math.max(most, count or 0)
+  end
+  return most
+end
+
+-- Debits the permits, or as many as remain; how many.
+local function debit_up_to(parts, permits)
+  for i = 1, #parts do
+    local part = parts[i]
+    permits = math.min(permits, part.steps.remaining(part.policy, part.state, now))
+  end
+  if permits > 0 then
+    step_all(parts, 'debit', permits)
+  end
+  return permits
+end
+
+-- Ticks until more than what remains is there; nil if there never is.
+local function more_of(parts, at, remaining)
+  for i = 1, #parts do
+    if remaining >= parts[i].policy.limit then
+      return nil
+    end
+  end
+  return most_of(parts, 'wait', at, remaining + 1)
+end
+
+-- How the key reads for this many permits: by the part with the longest wait or, if none waits, the one with least remaining; the
+-- reset is that of all parts. In a pause all is as when it ends: until then there is nothing. What was done is about 0 permits, and
+-- allowed; `reserved_wait` is that until a slot.
+local function read(permits, count, reserved_wait)
+  local parts = key.parts
+  local ahead = ticks_until(key.pause, now)
+  local at = now + ahead
+  local binding, wait, remaining = 0, -1, 0
+  for i = 1, #parts do
+    local part = parts[i]
+    local part_wait = permits == 0 and 0 or part.steps.wait(part.policy, part.state, at, permits)
+    local part_remaining = part.steps.remaining(part.policy, part.state, at)
+    if part_wait > wait or part_wait == wait and part_remaining < remaining then
+      binding, wait, remaining = i, part_wait, part_remaining
+    end
+  end
+  wait = reserved_wait or wait
+  local more = wait == 0 and more_of(parts, at, remaining)
+  if permits > 0 then
+    wait = wait + ahead
+  end
+  return {
+    allowed = wait == 0 and '1' or '0',
+    remaining = ahead == 0 and remaining or 0,
+    wait = wait,
+    reset = most_of(parts, 'reset', at) + ahead,
+    part = binding,
+    more = more and more + ahead,
+    count = count or 0,
+  }
+end
+
+-- The generation of the slots ahead, 0 if there are none.
+local function generation_of(part)
+  return part.state.reserved and part.state.reserved.generation or 0
+end
+
+-- Nothing is spent any more.
+local function forget(parts)
+  for i = 1, #parts do
+    local part = parts[i]
+    part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
+  end
+end
+
+-- By op, what a command does: (parts, permits, argument, op) -> how the key reads then, nil if as for 0 permits.
+local commands = {}
+
+function commands.a(parts, permits)
+  if key.pause > now or most_of(parts, 'wait', now, permits) > 0 then
+    return read(permits)
+  end
+  step_all(parts, 'debit', permits)
+end
+
+function commands.l(_, permits)
+  return read(permits)
+end
+
+function commands.u(parts, permits)
+  return read(0, key.pause > now and 0 or debit_up_to(parts, permits))
+end
+
+function commands.c(parts, permits)
+  debit_up_to(parts, permits)
+end
+
+-- Each part as far as it goes; how many permits are lost, of the part that lost most. What was carried over to another policy is
+-- lost, and the caller may have named the former one: then its reading of the states must not be written.
+function commands.b(parts, permits, argument)
+  local debited_at = tonumber(argument)
+  if debited_at <= key.carried then
+    return read(0, permits)
+  end
+  key.touched = true
+  return read(0, step_all(parts, 'refund', debited_at, permits))
+end
+
+-- Each part as many of the permits as it can; how many it could not, of the part that took fewest.
+function commands.o(parts, permits, argument)
+  local most_left = 0
+  for i = 1, #parts do
+    local part = parts[i]
+    local charged = math.min(permits, part.steps.chargeable(part.policy, part.state, now, tonumber(argument)))
+    if charged > 0 then
+      part.state = part.steps.debit(part.policy, part.state, now, charged)
+    end
+    most_left = math.max(most_left, permits - charged)
+  end
+  return read(0, most_left)
+end
+
+function commands.r(parts, permits, argument)
+  local part = parts[1]
+  local most_wait, generation, instance = match(argument, '^(%d+),(%d+),(%d+)$')
+  local wait, state, by_refund =
+    part.steps.reserve(part.policy, part.state, now, permits, tonumber(most_wait), tonumber(generation), instance)
+  part.state = state or part.state
+  -- A pause that follows in the same call moves the slot.
+  local reading = read(0, state and now + wait - key.shift, wait)
+  reading.allowed = not state and '0' or by_refund and '2' or '1'
+  return reading
+end
+
+-- A slot that has passed is a debit as any other, also where the slots of its generation have all passed; unless it may be
+-- of the time before a carry-over, where it became void: then nothing is written, because its policy may be the former one.
+function commands.f(parts, permits, argument)
+  local part = parts[1]
+  local base, generation, by_refund = match(argument, '^(%-?%d+),(%d+),([r-])$')
+  base, generation = tonumber(base), tonumber(generation)
+  local at = base + key.shift
+  local current = generation_of(part)
+  local is_its_state = current == generation and current ~= 0
+  local is_debit = generation == 0 or current == 0 and key.carried == NOT_PAUSED
+  if is_its_state or at <= now and at > key.carried and is_debit then
+    key.touched = true
+    part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
+  end
+end
+
+function commands.x(parts)
+  forget(parts)
+  key.pause = NOT_PAUSED
+end
+
+-- Slots that lay ahead when the pause began are moved with its end, and nothing refills for them meanwhile. Those
+-- that were reserved in the pause, when none lay ahead, count on what refills until its end: if that comes earlier,
+-- they are void, and who holds them reserves again.
+function commands.p(parts, _, argument, op)
+  local length = math.min(tonumber(argument), MAX_TTL_MILLIS * 1000)
+  local later = now + length - math.max(now, key.pause)
+  if op == 'q' and later <= 0 then
+    return
+  end
+  local part = parts[1]
+  local reserved = part.state.reserved
+  if reserved then
+    if key.pause <= now then
+      reserved.before = nil
+    end
+    if later < 0 and reserved.before then
+      part.state = { at = reserved.before.at, parts = reserved.before.parts }
+    else
+      part.state = part.steps.shift(part.state, later)
+      key.shift = key.shift + later
+    end
+  end
+  key.pause = length > 0 and now + length or NOT_PAUSED
+end
+
+commands.q = commands.p
