@@ -38,27 +38,20 @@ local function flow_parts(policy, ticks)
   return math.min(ticks, policy.fill) * policy.parts_per_tick
 end
 
+-- Rounded up: a tick too early is a tick too lax.
+local function ticks_of(policy, parts)
+  return ceil_div(parts, policy.parts_per_tick)
+end
+
 local function deficit_parts(policy, state, now)
   if now >= state.at then
-    if state.parts > policy.most then
-      local ticks = math.min(now - state.at, ceil_div(state.parts, policy.parts_per_tick))
-      return math.max(0, state.parts - ticks * policy.parts_per_tick)
-    end
-    return math.max(0, state.parts - flow_parts(policy, now - state.at))
+    local ticks = math.min(now - state.at, ticks_of(policy, state.parts))
+    return math.max(0, state.parts - ticks * policy.parts_per_tick)
   end
   if state.reserved then
     return state.parts + (state.at - now) * policy.parts_per_tick
   end
-  local growth = flow_parts(policy, state.at - now)
-  if growth >= policy.most - state.parts then
-    return policy.most
-  end
-  return state.parts + growth
-end
-
--- Rounded up: a tick too early is a tick too lax.
-local function ticks_of(policy, parts)
-  return ceil_div(parts, policy.parts_per_tick)
+  return math.min(policy.most, state.parts + flow_parts(policy, state.at - now))
 end
 
 -- By how much what is owed exceeds what lets permits pass. Those of a bucket pass while what is owed stays within the capacity. A

@@ -367,11 +367,7 @@ function reservation.rebase(policy, state, now)
   if math.max(state.reserved.last, state.reserved.lent_until) > now then
     return state
   end
-  local owed = deficit_parts(policy, state, now)
-  if owed > policy.most then
-    return { at = now, parts = owed }
-  end
-  return { at = state.at, parts = state.parts }
+  return { at = now, parts = deficit_parts(policy, state, now) }
 end
 
 function reservation.decode(stored)
