@@ -31,22 +31,17 @@ local function score(value)
   return number
 end
 
--- permits and ticks of a lease
+-- Permits and ticks of a lease, or of the mark of a waiter.
 local function lease_of(member)
+  if member == WAITING then
+    return 0, WAITING_TICKS
+  end
   local permits, ticks = string.match(member, '^[^ ]+ (%d+) (%d+)$')
   permits, ticks = integer(permits), integer(ticks)
   if not permits or not ticks or permits < 1 or ticks < 1 or ticks > MAX_TTL_MILLIS * 1000 then
     corrupt('something else than leases')
   end
   return permits, ticks
-end
-
-local function lasts(member)
-  if member == WAITING then
-    return WAITING_TICKS
-  end
-  local _, ticks = lease_of(member)
-  return ticks
 end
 
 -- A state: the permits `used`, the time until which `longest` lasts, `rest`, the leases that are over and not removed yet, and in
@@ -56,10 +51,9 @@ local function drop_ended(state, mark)
   local ended = run('ZRANGEBYSCORE', state.key, '(0', text(now), 'LIMIT', '0', text(cleanable))
   local leases = 0
   for _, member in ipairs(ended) do
-    if member ~= WAITING then
-      state.used = state.used - lease_of(member)
-      leases = leases + 1
-    end
+    local permits = lease_of(member)
+    state.used = state.used - permits
+    leases = leases + math.min(1, permits)
     state.ends[member] = false
   end
   if #ended == cleanable then
@@ -74,8 +68,9 @@ end
 
 local function pull_back_ends(state)
   local top = run('ZREVRANGE', state.key, '0', '0', 'WITHSCORES')
+  local _, ticks = lease_of(top[1])
   state.longest = score(top[2])
-  if state.longest <= now + lasts(top[1]) or cleanable == 0 then
+  if state.longest <= now + ticks or cleanable == 0 then
     return
   end
   local furthest = run('ZREVRANGE', state.key, '0', text(cleanable - 1), 'WITHSCORES')
@@ -83,9 +78,9 @@ local function pull_back_ends(state)
   for i = 1, #furthest, 2 do
     local member = furthest[i]
     if member ~= USED then
-      local latest = now + lasts(member)
-      if score(furthest[i + 1]) > latest then
-        state.ends[member] = latest
+      _, ticks = lease_of(member)
+      if score(furthest[i + 1]) > now + ticks then
+        state.ends[member] = now + ticks
       end
     end
   end
@@ -153,9 +148,6 @@ local function decide(state, op, permits, argument)
     return true
   end
   local id, ticks = match(argument, '^([^ ,]+),(%d+)$')
-  if not id then
-    fail('ERR', 'a lease without its id')
-  end
   local lease = id .. ' ' .. text(permits) .. ' ' .. ticks
   local _, lease_ticks = lease_of(lease)
   local is_held = holds(state, lease, permits)

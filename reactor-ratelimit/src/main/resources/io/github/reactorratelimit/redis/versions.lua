@@ -27,13 +27,12 @@ end
 -- Registers a policy behind the newest one, or else behind that version, unless it is that.
 local function change(versions, version, policy, to)
   local newest = versions[1]
-  if not newest or version_of(newest) < version then
-    newest = text(version) .. ',' .. policy
+  if newest and version_of(newest) >= version then
+    version, policy = version_of(newest), match(newest, ',(.*)$')
   end
-  policy = match(newest, ',(.*)$')
   if policy ~= to then
-    register(versions, version_of(newest), policy)
-    register(versions, version_of(newest) + 1, to)
+    register(versions, version, policy)
+    register(versions, version + 1, to)
   end
 end
 
