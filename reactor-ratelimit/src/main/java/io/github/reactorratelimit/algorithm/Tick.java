@@ -25,6 +25,23 @@ public enum Tick {
         return exactBelow;
     }
 
+    /** Whether a store with this tick holds the integer exactly. */
+    public boolean holds(long value) {
+        return -exactBelow < value && value < exactBelow;
+    }
+
+    /**
+     * Checks that a store with this tick holds the integer exactly.
+     *
+     * @throws IllegalArgumentException if it does not, naming it
+     */
+    public void check(String name, long value) {
+        if (!holds(value)) {
+            throw new IllegalArgumentException(
+                    name + " must lie below 2^" + Long.numberOfTrailingZeros(exactBelow) + ", was " + value);
+        }
+    }
+
     /** A duration as ticks; {@code name} is for the error if it is no whole number of ticks. */
     public long ticks(String name, Duration duration) {
         long inNanos = duration.toNanos();

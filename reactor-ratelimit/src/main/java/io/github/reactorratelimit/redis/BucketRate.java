@@ -46,11 +46,6 @@ record BucketRate(long capacity, long partsPerTick, long partsPerPermit, long mo
                 "");
     }
 
-    /** What is still owed so many microseconds later. */
-    long owedAfter(long owedParts, long ticks) {
-        return ticks > owedParts / partsPerTick ? 0 : owedParts - ticks * partsPerTick;
-    }
-
     /** Rounded up: a tick too early is a tick too lax. */
     long ticks(long parts) {
         return parts <= 0 ? 0 : (parts - 1) / partsPerTick + 1;

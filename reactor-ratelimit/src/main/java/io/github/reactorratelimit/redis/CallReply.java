@@ -1,10 +1,12 @@
 package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** Reads the reply of a call, as the head of frame.lua gives it, and ends the commands with it. */
 final class CallReply {
@@ -15,34 +17,36 @@ final class CallReply {
     private static final int WORDS_PER_COMMAND = 7;
 
     private final ScriptCall call;
-    private final CallOutput output;
+    private final List<Object> values;
     private final long nowMicros;
+    private @Nullable Failure failure;
+
+    /** What the script said of a key that failed. */
+    private record Failure(String said, Throwable error) {}
 
     /** @throws RedisReplyException if it is not what our script replies */
-    CallReply(ScriptCall call, CallOutput output) {
+    CallReply(ScriptCall call, List<Object> values) {
         int expected = 1 + VALUES_PER_KEY * call.runs().size();
-        if (output.size() != expected || output.text(0) != null || !Exact.holds(output.integer(0))) {
+        if (values.size() != expected || !(values.get(0) instanceof Long now) || !Tick.MICROSECOND.holds(now)) {
             throw new RedisReplyException(
-                    "reply has " + output.size() + " values instead of " + expected + ", or no time");
+                    "reply has " + values.size() + " values instead of " + expected + ", or no time");
         }
         this.call = call;
-        this.output = output;
-        this.nowMicros = output.integer(0);
+        this.values = values;
+        this.nowMicros = now;
     }
 
     /**
-     * Ends all commands but those that are sent again.
+     * Ends all commands; of those that are decided together the first one last.
      *
      * @param ended receives those that are to be delivered
      */
     void end(List<PendingCommand> ended) {
         tellLimiters();
         KeyStatus plain = KeyStatus.plain(nowMicros);
-        for (int i = call.runs().size() - 1; i >= 0 && call.isTogether(); i--) {
-            endOne(call.runs().get(i), 1 + VALUES_PER_KEY * i, plain, ended);
-        }
-        for (int i = 0; i < call.runs().size() && !call.isTogether(); i++) {
-            endOne(call.runs().get(i), 1 + VALUES_PER_KEY * i, plain, ended);
+        int count = call.runs().size();
+        for (int i = 0; i < count; i++) {
+            endOne(call.isTogether() ? count - 1 - i : i, plain, ended);
         }
     }
 
@@ -57,15 +61,18 @@ final class CallReply {
         }
     }
 
-    private void endOne(KeyRun run, int index, KeyStatus plain, List<PendingCommand> ended) {
-        String text = output.text(index);
+    private void endOne(int index, KeyStatus plain, List<PendingCommand> ended) {
+        KeyRun run = call.runs().get(index);
+        Object value = values.get(1 + VALUES_PER_KEY * index);
         try {
-            if (text == null) {
-                run.reply(plain, output.integer(index), output.integer(index + 1), ended);
+            if (value instanceof Long allowed && values.get(2 + VALUES_PER_KEY * index) instanceof Long owedParts) {
+                run.reply(plain, allowed, owedParts, ended);
+            } else if (!(value instanceof String text)) {
+                throw new RedisReplyException("reply has neither a text nor two integers for a key");
             } else if (text.isEmpty()) {
                 run.fail(call.queue(), new CommandGroup.NotDecidedException(), ended);
             } else if (text.charAt(0) == '-') {
-                fail(run, text.substring(1), ended);
+                run.fail(call.queue(), errorOf(text.substring(1)), ended);
             } else {
                 run.reply(parse(run, text), ended);
             }
@@ -74,19 +81,22 @@ final class CallReply {
         }
     }
 
-    private void fail(KeyRun run, String error, List<PendingCommand> ended) {
-        if (ReplyErrors.isOutsideWindows(error)) {
-            run.sendAgain(call.queue(), ReplyErrors.ofKey(error), ended);
-        } else {
-            run.fail(call.queue(), ReplyErrors.ofKey(error), ended);
+    /** The same for all keys that fail alike: for the circuit breaker that is one failure. */
+    private Throwable errorOf(String said) {
+        Failure known = failure;
+        if (known == null || !known.said().equals(said)) {
+            known = new Failure(said, ReplyErrors.ofKey(said));
+            failure = known;
         }
+        return known.error();
     }
 
     private List<CommandReply> parse(KeyRun run, String text) {
         List<CommandReply> replies = parse(
                 run.policy, run.commands().stream().map(one -> one.command).toList(), nowMicros, text);
         if (isUnsettled(text)) {
-            run.precede(new Settling(run.first()));
+            PendingCommand first = run.first();
+            first.limiter.send(first.key, run.policy, Command.peek(1)).subscribe(settled -> {}, left -> {});
         }
         return replies;
     }
@@ -172,28 +182,10 @@ final class CallReply {
     }
 
     private static long integer(String name, String word) {
-        if (!INTEGER.matcher(word).matches()) {
-            throw new RedisReplyException("reply has no integer as " + name);
-        }
-        long number = Long.parseLong(word);
-        if (!Exact.holds(number)) {
-            throw new RedisReplyException("reply has a " + name + " that is not below 2^53: " + number);
+        long number = INTEGER.matcher(word).matches() ? Long.parseLong(word) : Long.MAX_VALUE;
+        if (!Tick.MICROSECOND.holds(number)) {
+            throw new RedisReplyException("reply has no integer below 2^53 as " + name);
         }
         return number;
-    }
-
-    /** Collapses freed slots that a call has left. */
-    private static final class Settling extends PendingCommand {
-
-        Settling(PendingCommand after) {
-            super(after.limiter, after.key, after.policy, Command.peek(1), null);
-            limiter.begin(this);
-        }
-
-        @Override
-        protected void succeeded(CommandReply reply) {}
-
-        @Override
-        protected void failed(Throwable error) {}
     }
 }

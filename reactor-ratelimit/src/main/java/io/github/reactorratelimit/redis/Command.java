@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.PolicyText;
+import io.github.reactorratelimit.algorithm.Tick;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
@@ -96,7 +97,7 @@ record Command(Op op, long permits, String argument) {
     }
 
     Command {
-        Exact.check("permits", permits);
+        Tick.MICROSECOND.check("permits", permits);
         if (op.isBoundedByCapacity() && permits < 1) {
             throw new IllegalArgumentException("permits must be at least 1, was " + permits);
         }
@@ -121,7 +122,7 @@ record Command(Op op, long permits, String argument) {
 
     /** @param debitedAtMicros the server's time of the debit */
     static Command refund(long permits, long debitedAtMicros) {
-        Exact.check("debitedAtMicros", debitedAtMicros);
+        Tick.MICROSECOND.check("debitedAtMicros", debitedAtMicros);
         return new Command(Op.REFUND, permits, Long.toString(debitedAtMicros));
     }
 

@@ -14,6 +14,9 @@ import reactor.core.publisher.MonoSink;
  */
 final class CommandGroup {
 
+    /** One of the commands. */
+    record Member(LimiterCommands limiter, String key, ScriptPolicy policy, Command command) {}
+
     /** What a member ends with if one before it is denied. */
     static final class NotDecidedException extends RuntimeException {
 
@@ -30,13 +33,18 @@ final class CommandGroup {
     /** Of the commands that were decided. */
     private final Deque<CommandReply> replies = new ArrayDeque<>();
 
-    private CommandGroup(List<LimiterCommands.Member> members, MonoSink<List<CommandReply>> sink) {
+    private CommandGroup(List<Member> members, MonoSink<List<CommandReply>> sink) {
         this.sink = sink;
         this.commands = members.stream().map(Part::new).toList();
     }
 
-    /** See {@link LimiterCommands#sendTogether}. */
-    static Mono<List<CommandReply>> send(List<LimiterCommands.Member> members) {
+    /**
+     * Sends acquires for several keys, perhaps of several limiters, which are decided together: all are
+     * debited or none. Brings the replies in order, up to the first denial. Empty if they cannot travel
+     * together: other connections, other hash slots, one key twice, a policy with a predecessor, an open
+     * breaker. Signals on the thread that brings the reply; cancelling does not undo what ran.
+     */
+    static Mono<List<CommandReply>> send(List<Member> members) {
         return Mono.create(sink -> {
             CommandGroup group = new CommandGroup(members, sink);
             if (group.mayTravelTogether()) {
@@ -87,7 +95,7 @@ final class CommandGroup {
 
     private final class Part extends PendingCommand {
 
-        Part(LimiterCommands.Member member) {
+        Part(Member member) {
             super(member.limiter(), member.key(), member.policy(), member.command(), null);
             group = CommandGroup.this;
         }

@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.queue.DrainLoop;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.output.CommandOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.util.ArrayDeque;
@@ -10,7 +11,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
 import reactor.util.concurrent.Queues;
 
 /**
@@ -39,6 +45,9 @@ final class CommandQueue extends DrainLoop {
     /** While more commands wait the server is far behind: the fallback decides. */
     static final int MAX_WAITING = 1 << 17;
 
+    /** How long a command is deferred at most. */
+    private static final long FLUSH_MILLIS = 1;
+
     private final String node;
     private final Connection connection;
     private final boolean bySlot;
@@ -49,8 +58,9 @@ final class CommandQueue extends DrainLoop {
     private final Map<String, KeyCommands> keys = new HashMap<>();
     private final Map<Integer, SlotKeys> slots = new HashMap<>();
     private final ArrayDeque<SlotKeys> ready = new ArrayDeque<>();
+    private final Scheduler timer = Schedulers.parallel();
+    private final AtomicBoolean isFlushScheduled = new AtomicBoolean();
     private int commandsInFlight;
-
     private int count;
 
     /** The count, for others. */
@@ -64,7 +74,10 @@ final class CommandQueue extends DrainLoop {
          *
          * @throws RedisUnavailableException if there is no connection yet: nothing was sent
          */
-        RedisFuture<?> dispatch(CommandType type, CallOutput output, CommandArgs<String, String> arguments);
+        RedisFuture<List<Object>> dispatch(
+                CommandType type,
+                CommandOutput<String, String, List<Object>> output,
+                CommandArgs<String, String> arguments);
     }
 
     /** The keys of one hash slot; on a standalone server all keys. */
@@ -122,7 +135,23 @@ final class CommandQueue extends DrainLoop {
         mailbox.offer(command);
         if (!DeferredFlush.defers(this)) {
             signal();
+        } else if (!isFlushScheduled.get() && isFlushScheduled.compareAndSet(false, true)) {
+            scheduleFlush();
         }
+    }
+
+    /** The delivery that defers the command may take long. */
+    private void scheduleFlush() {
+        try {
+            timer.schedule(this::flush, FLUSH_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException noTimer) {
+            isFlushScheduled.set(false);
+        }
+    }
+
+    private void flush() {
+        isFlushScheduled.set(false);
+        signal();
     }
 
     /** Takes commands that have begun, to be decided together; or hears that such a group ended before it was sent. */
@@ -236,17 +265,12 @@ final class CommandQueue extends DrainLoop {
         commandsInFlight -= call.size();
         call.slot().callsInFlight--;
         for (KeyRun run : call.runs()) {
-            release(run.key, run.again());
+            release(run.key);
         }
         makeReady(call.slot());
     }
 
-    /** @param again commands of the key that come before all others, because they did not run */
-    private void release(KeyCommands key, List<PendingCommand> again) {
-        for (int i = again.size() - 1; i >= 0; i--) {
-            key.waiting.addFirst(again.get(i));
-            count++;
-        }
+    private void release(KeyCommands key) {
         key.isBusy = false;
         if (key.waiting.isEmpty()) {
             keys.remove(key.name);

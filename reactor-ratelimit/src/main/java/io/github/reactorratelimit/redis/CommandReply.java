@@ -83,14 +83,20 @@ record CommandReply(
      * @param userKey the key as the caller names it
      */
     Decision toDecision(Object owner, String userKey) {
+        return toDecision(owner, userKey, 0);
+    }
+
+    /** @param prepaid permits that remain here, beside those in Redis */
+    Decision toDecision(Object owner, String userKey, long prepaid) {
+        Decision.Quota quota = quota(prepaid);
         if (!allowed) {
-            return Decision.deny(binding(), command.permits(), quota(), nanos(waitMicros));
+            return Decision.deny(binding(), command.permits(), quota, nanos(waitMicros));
         }
         if (command.op() != Command.Op.ACQUIRE) {
-            return Decision.wouldAllow(binding(), command.permits(), quota());
+            return Decision.wouldAllow(binding(), command.permits(), quota);
         }
         return Decision.allow(
-                binding(), quota(), new Debit(owner, userKey, policy.policy(), command.permits(), key.nowMicros()));
+                binding(), quota, new Debit(owner, userKey, policy.policy(), command.permits(), key.nowMicros()));
     }
 
     /** The wait, as decisions tell it. */
@@ -100,7 +106,12 @@ record CommandReply(
 
     /** What remains, as decisions tell it. */
     Decision.Quota quota() {
-        return new Decision.Quota(binding().capacity(), remaining, nanos(resetMicros), nanos(moreMicros));
+        return quota(0);
+    }
+
+    /** @param prepaid permits that remain here, beside those in Redis */
+    Decision.Quota quota(long prepaid) {
+        return new Decision.Quota(binding().capacity(), remaining + prepaid, nanos(resetMicros), nanos(moreMicros));
     }
 
     /** The registered policies' texts by their versions, as PolicyText reads them. */

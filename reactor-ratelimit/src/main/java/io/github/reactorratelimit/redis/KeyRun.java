@@ -14,9 +14,6 @@ final class KeyRun {
     private boolean isUniform = true;
     private boolean needsMoreKeys;
 
-    /** Commands that go first in the next call of the key. */
-    private List<PendingCommand> again = List.of();
-
     KeyRun(CommandQueue.KeyCommands key, ScriptPolicy policy, int policyIndex) {
         this.key = key;
         this.policy = policy;
@@ -40,10 +37,6 @@ final class KeyRun {
     /** Whether the script can decide it as plain acquires: all of as many permits. */
     boolean isPlain() {
         return isUniform && first().command.op() == Command.Op.ACQUIRE && policy.bucketRate() != null;
-    }
-
-    List<PendingCommand> again() {
-        return again;
     }
 
     boolean needsMoreKeys() {
@@ -101,29 +94,5 @@ final class KeyRun {
                 ended.add(command);
             }
         }
-    }
-
-    /**
-     * Nothing ran, and it may run if it is sent once more: in front of all that came later. What was sent
-     * again before fails.
-     */
-    void sendAgain(CommandQueue queue, Throwable error, List<PendingCommand> ended) {
-        again = new ArrayList<>();
-        int endedBefore = ended.size();
-        for (PendingCommand command : commands) {
-            if (command.markUnsent()) {
-                again.add(command);
-            } else if (command.end(error)) {
-                ended.add(command);
-            }
-        }
-        if (ended.size() > endedBefore) {
-            first().limiter.failed(queue, error);
-        }
-    }
-
-    /** The next call of the key begins with this one. */
-    void precede(PendingCommand command) {
-        again = List.of(command);
     }
 }

@@ -170,7 +170,7 @@ final class LimitedKey implements ReservingKey, RetryingKey {
         Decision prepaid = permits.spendPrepaid(key, override, count);
         long sentNanos = now();
         return prepaid == null
-                ? permits.acquireForWaiter(key, override, count, reply -> learn(reply.key(), sentNanos))
+                ? permits.acquire(key, override, count, reply -> learn(reply.key(), sentNanos))
                 : Mono.just(prepaid);
     }
 

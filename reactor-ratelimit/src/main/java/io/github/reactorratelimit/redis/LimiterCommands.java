@@ -5,7 +5,6 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitContext;
 import io.github.reactorratelimit.RateLimitException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -145,19 +144,6 @@ final class LimiterCommands {
     /** Sends a command about the limiter's policy versions. Signals on the thread that brings the reply. */
     Mono<CommandReply> sendToRegistry(Command command) {
         return send("", versions, command);
-    }
-
-    /** One of several commands that are decided together. */
-    record Member(LimiterCommands limiter, String key, ScriptPolicy policy, Command command) {}
-
-    /**
-     * Sends acquires for several keys, perhaps of several limiters, which are decided together: all are
-     * debited or none. Brings the replies in order, up to the first denial. Empty if they cannot travel
-     * together: other connections, other hash slots, one key twice, a policy with a predecessor, an open
-     * breaker. Signals on the thread that brings the reply; cancelling does not undo what ran.
-     */
-    static Mono<List<CommandReply>> sendTogether(List<Member> members) {
-        return CommandGroup.send(members);
     }
 
     /** Whether the node of a key was unavailable a moment ago, so that commands fail at once. */

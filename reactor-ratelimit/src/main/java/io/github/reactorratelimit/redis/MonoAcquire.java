@@ -10,12 +10,11 @@ import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.Exceptions;
-import reactor.core.Scannable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
 /** Acquires permits for each subscriber, when it requests. */
-final class MonoAcquire extends Mono<Decision> implements Scannable {
+final class MonoAcquire extends Mono<Decision> {
 
     private final RedisPermits permits;
     private final RedisQueues queues;
@@ -52,17 +51,11 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
         actual.onSubscribe(request);
     }
 
-    @Override
-    @SuppressWarnings("rawtypes")
-    public @Nullable Object scanUnsafe(Attr attribute) {
-        return attribute == Attr.RUN_STYLE ? Attr.RunStyle.ASYNC : null;
-    }
-
     /**
      * One request and its subscriber. What is known in this process is answered at once, on the thread that
      * requests. Otherwise this object is the command on its way, and its reply is delivered on its executor.
      */
-    private static final class Request extends PendingCommand implements Subscription, Scannable {
+    private static final class Request extends PendingCommand implements Subscription {
 
         /** Nothing requested yet. */
         private static final int SUBSCRIBED = 0;
@@ -77,15 +70,15 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
         private static final AtomicIntegerFieldUpdater<Request> PHASE =
                 AtomicIntegerFieldUpdater.newUpdater(Request.class, "phase");
 
-        private static final AtomicReferenceFieldUpdater<Request, @Nullable KnownDebt> CLAIM =
-                AtomicReferenceFieldUpdater.newUpdater(Request.class, KnownDebt.class, "claim");
+        private static final AtomicReferenceFieldUpdater<Request, DenialCache.@Nullable Known> CLAIMED =
+                AtomicReferenceFieldUpdater.newUpdater(Request.class, DenialCache.Known.class, "claimed");
 
         private final MonoAcquire source;
         private final CoreSubscriber<? super Decision> actual;
         private volatile int phase = SUBSCRIBED;
 
-        /** Where its cost is claimed while it is in flight. */
-        private volatile @Nullable KnownDebt claim;
+        /** Where its permits are claimed while it is in flight. */
+        private volatile DenialCache.@Nullable Known claimed;
 
         /** Of what is known of the key, read before it was sent. */
         private long generation;
@@ -116,23 +109,43 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
         }
 
         private void acquire() {
+            long count = command.permits();
             if (source.queues.isClosed()) {
                 fail(new RateLimiterClosedException(source.limiter));
                 return;
             }
-            boolean hasWaiters = source.queues.hasWaiters(key);
-            Decision known = hasWaiters ? null : source.permits.decideNow(key, policy, command.permits());
+            if (source.queues.hasWaiters(key)) {
+                follow(behindWaiters());
+                return;
+            }
+            Decision known = source.permits.decideNow(key, policy, count);
             if (known != null) {
                 succeed(known);
-            } else if (hasWaiters) {
-                follow(behindWaiters());
-            } else if (!source.permits.commands().isInEffect(policy, source.override)) {
-                follow(source.permits.acquire(key, source.override, command.permits()));
-            } else if (command.permits() > policy.policy().capacity()) {
-                fail(new PermitsExceedCapacityException(
-                        command.permits(), policy.policy().capacity()));
+                return;
+            }
+            generation = source.permits.denials().generation(key);
+            if (!source.permits.commands().isInEffect(policy, source.override)) {
+                long sentNanos = source.permits.now();
+                follow(source.permits.acquire(
+                        key,
+                        source.override,
+                        count,
+                        reply -> source.permits.learn(key, source.override, reply, generation, sentNanos)));
+            } else if (count > policy.policy().capacity()) {
+                fail(new PermitsExceedCapacityException(count, policy.policy().capacity()));
             } else {
-                sendAlone();
+                claimed = source.permits.denials().claim(key, policy, count);
+                limiter.send(this);
+                if (phase == CANCELLED) {
+                    releaseClaim();
+                }
+            }
+        }
+
+        private void releaseClaim() {
+            DenialCache.Known known = claimed == null ? null : CLAIMED.getAndSet(this, null);
+            if (known != null) {
+                known.release(command.permits());
             }
         }
 
@@ -143,27 +156,7 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
                     : source.queues
                             .reserving()
                             .behind(key)
-                            .then(source.permits.acquireForWaiter(key, source.override, count, reply -> {}));
-        }
-
-        private void sendAlone() {
-            generation = source.permits.generation(key);
-            KnownDebt debt = source.permits.debt(key, policy);
-            if (debt != null) {
-                debt.claim(command.permits());
-                claim = debt;
-            }
-            limiter.send(this);
-            if (phase == CANCELLED) {
-                releaseClaim();
-            }
-        }
-
-        private void releaseClaim() {
-            KnownDebt debt = claim == null ? null : CLAIM.getAndSet(this, null);
-            if (debt != null) {
-                debt.release(command.permits());
-            }
+                            .then(source.permits.acquire(key, source.override, count, reply -> {}));
         }
 
         @Override
@@ -209,13 +202,9 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
          * is refunded.
          */
         private void follow(Mono<Decision> decided) {
-            decided.subscribe(decision -> dispatch(() -> succeed(decision)), error -> dispatch(() -> fail(error)));
-        }
-
-        private void dispatch(Runnable delivery) {
-            if (executor == null || !ReplyExecutor.takes(executor, delivery)) {
-                delivery.run();
-            }
+            decided.subscribe(
+                    decision -> ReplyExecutor.deliver(executor, () -> succeed(decision)),
+                    error -> ReplyExecutor.deliver(executor, () -> fail(error)));
         }
 
         private void succeed(Decision decision) {
@@ -231,21 +220,6 @@ final class MonoAcquire extends Mono<Decision> implements Scannable {
             if (PHASE.compareAndSet(this, REQUESTED, DONE)) {
                 actual.onError(error);
             }
-        }
-
-        @Override
-        @SuppressWarnings("rawtypes")
-        public @Nullable Object scanUnsafe(Attr attribute) {
-            if (attribute == Attr.ACTUAL) {
-                return actual;
-            }
-            if (attribute == Attr.CANCELLED) {
-                return phase == CANCELLED;
-            }
-            if (attribute == Attr.TERMINATED) {
-                return phase == DONE;
-            }
-            return attribute == Attr.RUN_STYLE ? Attr.RunStyle.ASYNC : null;
         }
     }
 }

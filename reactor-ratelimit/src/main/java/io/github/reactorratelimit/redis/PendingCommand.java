@@ -55,7 +55,6 @@ abstract class PendingCommand implements Runnable {
     @Nullable
     ScriptCall call;
 
-    private boolean wasSentAgain;
     private @Nullable CommandReply reply;
     private @Nullable Throwable error;
 
@@ -117,19 +116,6 @@ abstract class PendingCommand implements Runnable {
     final boolean markSent(ScriptCall call) {
         this.call = call;
         return moves(PENDING, SENT);
-    }
-
-    /** Nothing ran: it goes back into the queue, once. */
-    final boolean markUnsent() {
-        if (wasSentAgain) {
-            return false;
-        }
-        wasSentAgain = true;
-        if (moves(LEFT, ENDED)) {
-            limiter.ended();
-            return false;
-        }
-        return moves(SENT, PENDING);
     }
 
     /** It ended while it waited: nothing of it was sent. */

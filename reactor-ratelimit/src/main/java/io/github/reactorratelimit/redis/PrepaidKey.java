@@ -6,9 +6,9 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLongFieldUpdater;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -40,16 +40,13 @@ final class PrepaidKey {
      */
     static final class Batch {
 
-        private static final AtomicLongFieldUpdater<Batch> LEFT =
-                AtomicLongFieldUpdater.newUpdater(Batch.class, "left");
-
         /** As {@link #left}: nothing is taken any more. */
         private static final long CLOSED = -1;
 
         private final long permits;
         private final long atMicros;
         private final long sentNanos;
-        private volatile long left;
+        private final AtomicLong left;
 
         /**
          * @param permits how many, at least one
@@ -60,11 +57,11 @@ final class PrepaidKey {
             this.permits = permits;
             this.atMicros = atMicros;
             this.sentNanos = sentNanos;
-            this.left = permits;
+            this.left = new AtomicLong(permits);
         }
 
         long left() {
-            return Math.max(0, left);
+            return Math.max(0, left.get());
         }
 
         boolean isExpired(long nowNanos, long leaseNanos) {
@@ -73,30 +70,17 @@ final class PrepaidKey {
 
         /** Takes all of the permits or none. */
         boolean take(long wanted) {
-            for (; ; ) {
-                long seen = left;
-                if (seen < wanted) {
-                    return false;
-                }
-                if (LEFT.compareAndSet(this, seen, seen - wanted)) {
-                    return true;
-                }
+            long seen = left.get();
+            while (seen >= wanted && !left.compareAndSet(seen, seen - wanted)) {
+                seen = left.get();
             }
+            return seen >= wanted;
         }
 
         /** What was left, which is the caller's now. */
         long close() {
-            return Math.max(0, LEFT.getAndSet(this, CLOSED));
+            return Math.max(0, left.getAndSet(CLOSED));
         }
-    }
-
-    private enum State {
-        /** Nothing is in flight. */
-        IDLE,
-        /** A batch is in flight. */
-        REFILLING,
-        /** Out of use. */
-        RETIRED
     }
 
     /** What Redis replied last: what it has beside the prepaid permits. */
@@ -107,7 +91,10 @@ final class PrepaidKey {
     private final ScriptPolicy policy;
     private final long most;
     private final long leaseNanos;
-    private final AtomicReference<State> state = new AtomicReference<>(State.IDLE);
+
+    /** Whether a batch is in flight, or the key is out of use. */
+    private final AtomicBoolean refilling = new AtomicBoolean();
+
     private final AtomicInteger requests = new AtomicInteger();
 
     /** Oldest first, seldom more than two; never changed in place. */
@@ -120,11 +107,6 @@ final class PrepaidKey {
 
     /** Belongs to the thread that refills. */
     private long refilledAtNanos;
-
-    /** The sweep's, as is the field below. */
-    private long leftBefore;
-
-    private int quietSweeps;
 
     PrepaidKey(String key, @Nullable RateLimitPolicy override, ScriptPolicy policy, long leaseNanos, long nowNanos) {
         this.key = key;
@@ -218,12 +200,12 @@ final class PrepaidKey {
 
     /** Whether it is time for the next batch, so that no request has to wait for it. */
     boolean isLow(long nowNanos) {
-        return state.get() == State.IDLE && nowNanos - notBeforeNanos >= 0 && left() <= size / 2;
+        return !refilling.get() && nowNanos - notBeforeNanos >= 0 && left() <= size / 2;
     }
 
     /** Whether the caller is the one that refills: it has to {@linkplain #endRefill end} that. */
     boolean beginRefill() {
-        return state.compareAndSet(State.IDLE, State.REFILLING);
+        return refilling.compareAndSet(false, true);
     }
 
     /** How many permits to debit, perhaps none. */
@@ -237,7 +219,7 @@ final class PrepaidKey {
 
     void endRefill(long notBeforeNanos) {
         this.notBeforeNanos = notBeforeNanos;
-        state.set(State.IDLE);
+        refilling.set(false);
     }
 
     /** Adds a batch, and removes those that are empty. */
@@ -259,19 +241,8 @@ final class PrepaidKey {
         return List.of(BATCHES.getAndSet(this, EMPTY));
     }
 
-    /**
-     * Removes the expired batches, or all if nothing was spent for two sweeps: the caller, which is the
-     * sweep, closes them.
-     */
+    /** Removes the expired batches: the caller, which is the sweep, closes them. */
     List<Batch> removeExpired(long nowNanos) {
-        long left = left();
-        quietSweeps = left > 0 && left == leftBefore ? quietSweeps + 1 : 0;
-        leftBefore = left;
-        if (quietSweeps >= 2) {
-            quietSweeps = 0;
-            size = Math.min(FIRST_BATCH, most);
-            return removeAll();
-        }
         List<Batch> expired = new ArrayList<>();
         for (Batch batch : batches) {
             if (batch.isExpired(nowNanos, leaseNanos)) {
@@ -293,8 +264,6 @@ final class PrepaidKey {
 
     /** Goes out of use if nothing is left and no request came since the last sweep; for the sweep only. */
     boolean retire(long nowNanos) {
-        return nowNanos - countedSinceNanos >= 2 * leaseNanos / SWEEPS_PER_LEASE
-                && left() == 0
-                && state.compareAndSet(State.IDLE, State.RETIRED);
+        return nowNanos - countedSinceNanos >= 2 * leaseNanos / SWEEPS_PER_LEASE && left() == 0 && beginRefill();
     }
 }

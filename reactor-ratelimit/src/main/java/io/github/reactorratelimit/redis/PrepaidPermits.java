@@ -42,12 +42,11 @@ final class PrepaidPermits {
     /** The same if a batch did not come. */
     private static final int FAILED_REFILLS_PER_LEASE = 4;
 
-    private record Unspent(Debit debit, boolean isExpired) {}
-
     private final LimiterSettings settings;
     private final VersionedCommands commands;
     private final Object owner;
     private final Function<Debit, Mono<Long>> refund;
+    private final int maxKeys;
     private final long leaseNanos;
     private final Map<String, PrepaidKey> keys = new ConcurrentHashMap<>();
     private final AtomicBoolean sweeping = new AtomicBoolean();
@@ -56,18 +55,20 @@ final class PrepaidPermits {
     /**
      * @param owner what the debits of its decisions belong to
      * @param refund refunds a debit, and says how many permits are lost
+     * @param leaseTime how long after their debit permits may be spent; null if none are prepaid
      */
     PrepaidPermits(
             LimiterSettings settings,
             VersionedCommands commands,
             Object owner,
             Function<Debit, Mono<Long>> refund,
-            Duration leaseTime) {
+            @Nullable Duration leaseTime) {
         this.settings = settings;
         this.commands = commands;
         this.owner = owner;
         this.refund = refund;
-        this.leaseNanos = leaseTime.toNanos();
+        this.maxKeys = leaseTime == null ? 0 : MAX_KEYS;
+        this.leaseNanos = leaseTime == null ? 0 : leaseTime.toNanos();
     }
 
     /** @throws IllegalArgumentException if permits of the policy cannot be prepaid, saying why */
@@ -119,7 +120,7 @@ final class PrepaidPermits {
                 }
                 return batch;
             }
-            refund(List.of(unspent(prepaid, batch, permits + batch.close()))).subscribe();
+            refund(prepaid, batch, permits + batch.close()).subscribe();
             batch = prepaid.take(permits);
         }
         return null;
@@ -145,7 +146,7 @@ final class PrepaidPermits {
 
     private @Nullable PrepaidKey add(String key, @Nullable RateLimitPolicy override, ScriptPolicy policy) {
         if (closed
-                || keys.size() >= MAX_KEYS
+                || keys.size() >= maxKeys
                 || PrepaidKey.most(policy) == 0
                 || Algorithms.traits(policy.policy()).whyNotPrepaid().isPresent()) {
             return null;
@@ -190,38 +191,32 @@ final class PrepaidPermits {
         prepaid.endRefill(commands.now() + leaseNanos / FAILED_REFILLS_PER_LEASE);
     }
 
-    private Unspent unspent(PrepaidKey prepaid, PrepaidKey.Batch batch, long permits) {
-        return new Unspent(prepaid.debit(owner, permits, batch), batch.isExpired(commands.now(), leaseNanos));
-    }
-
-    /** Closes batches that were removed: what was left in them. */
-    private List<Unspent> close(PrepaidKey prepaid, List<PrepaidKey.Batch> removed) {
-        List<Unspent> unspent = new ArrayList<>();
-        for (PrepaidKey.Batch batch : removed) {
-            long rest = batch.close();
-            if (rest > 0) {
-                unspent.add(unspent(prepaid, batch, rest));
-            }
-        }
-        return unspent;
-    }
-
-    private Mono<Void> refund(List<Unspent> unspent) {
-        return Flux.fromIterable(unspent)
-                .flatMap(this::refund, REFUNDS_AT_A_TIME)
-                .then();
-    }
-
-    private Mono<Void> refund(Unspent rest) {
-        long permits = rest.debit().permits();
-        return refund.apply(rest.debit())
+    private Mono<Void> refund(PrepaidKey prepaid, PrepaidKey.Batch batch, long permits) {
+        boolean isExpired = batch.isExpired(commands.now(), leaseNanos);
+        return refund.apply(prepaid.debit(owner, permits, batch))
                 .doOnNext(lost -> {
                     count(Event.PREPAID_LOST, lost);
-                    count(Event.PREPAID_EXPIRED, rest.isExpired() ? permits - lost : 0);
+                    count(Event.PREPAID_EXPIRED, isExpired ? permits - lost : 0);
                 })
                 .doOnError(failed -> count(Event.PREPAID_LOST, permits))
                 .onErrorComplete()
                 .then();
+    }
+
+    /** Closes batches that were removed; the refunds of what was left in them have yet to be sent. */
+    private List<Mono<Void>> close(PrepaidKey prepaid, List<PrepaidKey.Batch> removed) {
+        List<Mono<Void>> refunds = new ArrayList<>();
+        for (PrepaidKey.Batch batch : removed) {
+            long rest = batch.close();
+            if (rest > 0) {
+                refunds.add(refund(prepaid, batch, rest));
+            }
+        }
+        return refunds;
+    }
+
+    private static Mono<Void> send(List<Mono<Void>> refunds) {
+        return Flux.merge(Flux.fromIterable(refunds), REFUNDS_AT_A_TIME).then();
     }
 
     private void count(Event event, long permits) {
@@ -239,7 +234,7 @@ final class PrepaidPermits {
     }
 
     private void refundNow(PrepaidKey prepaid) {
-        refund(close(prepaid, prepaid.removeAll())).subscribe();
+        send(close(prepaid, prepaid.removeAll())).subscribe();
     }
 
     /** Drops the prepaid permits of a key: the state that they were debited from is gone. */
@@ -264,9 +259,9 @@ final class PrepaidPermits {
     Mono<Void> close() {
         return Mono.defer(() -> {
             closed = true;
-            List<Unspent> unspent = new ArrayList<>();
-            keys.values().forEach(prepaid -> unspent.addAll(close(prepaid, prepaid.removeAll())));
-            return refund(unspent).doOnTerminate(keys::clear);
+            List<Mono<Void>> refunds = new ArrayList<>();
+            keys.values().forEach(prepaid -> refunds.addAll(close(prepaid, prepaid.removeAll())));
+            return send(refunds).doOnTerminate(keys::clear);
         });
     }
 
@@ -285,16 +280,16 @@ final class PrepaidPermits {
 
     private void sweep() {
         long now = commands.now();
-        List<Unspent> unspent = new ArrayList<>();
+        List<Mono<Void>> refunds = new ArrayList<>();
         keys.values().removeIf(prepaid -> {
-            unspent.addAll(close(prepaid, prepaid.removeExpired(now)));
+            refunds.addAll(close(prepaid, prepaid.removeExpired(now)));
             boolean isRetired = prepaid.retire(now);
             if (isRetired) {
-                unspent.addAll(close(prepaid, prepaid.removeAll()));
+                refunds.addAll(close(prepaid, prepaid.removeAll()));
             }
             return isRetired;
         });
-        refund(unspent).subscribe();
+        send(refunds).subscribe();
         sweeping.set(false);
         sweepLater();
     }

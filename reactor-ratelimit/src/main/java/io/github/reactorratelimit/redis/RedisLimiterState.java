@@ -8,11 +8,13 @@ import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterClosedException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter in Redis, and their waiters in this process. */
@@ -51,8 +53,9 @@ final class RedisLimiterState implements LimiterState {
     /** Only Redis knows, unless permits are prepaid. */
     @Override
     public @Nullable Decision decideNow(String key, @Nullable RateLimitPolicy override, long count, RequestMode mode) {
-        boolean isSpent =
-                mode != RequestMode.DEBIT && mayDecideNow(key) && permits.spendPrepaidNow(key, override, count);
+        boolean isSpent = mode != RequestMode.DEBIT
+                && mayDecideNow(key)
+                && permits.prepaid().spendNow(key, versions.script(override), count);
         return isSpent ? spent : null;
     }
 
@@ -62,29 +65,82 @@ final class RedisLimiterState implements LimiterState {
     }
 
     @Override
-    public Mono<List<Decision>> evaluateTogether(List<KeyRequest> takes) {
+    public Mono<List<Decision>> evaluateTogether(List<KeyRequest> requests) {
+        return Mono.defer(() -> requests.stream().allMatch(RedisLimiterState::mayBeTogether)
+                ? new MonoUncancelled<>(
+                        acquireTogether(requests), settings.callbacks(), unused -> refundUnused(requests, unused))
+                : Mono.empty());
+    }
+
+    private static boolean mayBeTogether(KeyRequest request) {
+        if (!(request.state() instanceof RedisLimiterState state)
+                || state.isClosed()
+                || state.queues.hasUnknownWaiters(request.key())) {
+            return false;
+        }
+        ScriptPolicy policy = state.versions.script(request.override());
+        return state.permits.commands().isInEffect(policy, request.override())
+                && request.permits() <= policy.policy().capacity();
+    }
+
+    private static RedisPermits permitsOf(KeyRequest request) {
+        return ((RedisLimiterState) request.state()).permits;
+    }
+
+    /**
+     * The decisions up to the first denial, on the connection's thread; empty if they cannot be made in one
+     * call. A call that failed may have run, so nothing is sent again.
+     */
+    private static Mono<List<Decision>> acquireTogether(List<KeyRequest> requests) {
         return Mono.defer(() -> {
-            boolean mayBeTogether = takes.stream()
-                    .allMatch(take ->
-                            take.state() instanceof RedisLimiterState state && state.mayAcquireTogether(take.key()));
-            return mayBeTogether
-                    ? evaluateParts(takes.stream().map(RedisLimiterState::part).toList())
-                    : Mono.empty();
-        });
+                    long[] generations = requests.stream()
+                            .mapToLong(one -> permitsOf(one).denials().generation(one.key()))
+                            .toArray();
+                    long sentNanos = permitsOf(requests.get(0)).now();
+                    return CommandGroup.send(requests.stream()
+                                    .map(RedisLimiterState::member)
+                                    .toList())
+                            .map(replies -> decisions(requests, replies, generations, sentNanos));
+                })
+                .onErrorResume(
+                        RedisUnavailableException.class,
+                        unavailable -> Flux.fromIterable(requests)
+                                .concatMap(one -> permitsOf(one).degraded(one.key(), one.override(), one.permits()))
+                                .takeUntil(decision -> !decision.allowed())
+                                .collectList())
+                .onErrorComplete(NewerVersionException.class);
     }
 
-    private boolean mayAcquireTogether(String key) {
-        return !isClosed() && !queues.hasUnknownWaiters(key);
+    private static CommandGroup.Member member(KeyRequest request) {
+        VersionedCommands commands = permitsOf(request).commands();
+        ScriptPolicy policy = commands.versions().script(request.override());
+        return new CommandGroup.Member(commands.commands(), request.key(), policy, Command.acquire(request.permits()));
     }
 
-    private static JointPermits.Part part(KeyRequest take) {
-        RedisPermits permits = ((RedisLimiterState) take.state()).permits;
-        return new JointPermits.Part(permits, take.key(), take.override(), take.permits());
+    /** If one is denied, those before it debited nothing: nothing changed for their keys. */
+    private static List<Decision> decisions(
+            List<KeyRequest> requests, List<CommandReply> replies, long[] generations, long sentNanos) {
+        int last = replies.size() - 1;
+        boolean isDenied = !replies.get(last).allowed();
+        List<Decision> decisions = new ArrayList<>();
+        for (int i = 0; i <= last; i++) {
+            String key = requests.get(i).key();
+            RedisPermits permits = permitsOf(requests.get(i));
+            if (!isDenied || i == last) {
+                permits.learn(key, replies.get(i), generations[i], sentNanos);
+            }
+            decisions.add(replies.get(i).toDecision(permits.owner(), key));
+        }
+        if (isDenied) {
+            decisions.forEach(decision -> decision.debit().ifPresent(Debit::claim));
+        }
+        return List.copyOf(decisions);
     }
 
-    private Mono<List<Decision>> evaluateParts(List<JointPermits.Part> parts) {
-        return new MonoUncancelled<>(
-                JointPermits.acquire(parts), settings.callbacks(), unused -> JointPermits.refundUnused(parts, unused));
+    private static void refundUnused(List<KeyRequest> requests, List<Decision> unused) {
+        for (int i = 0; i < unused.size(); i++) {
+            permitsOf(requests.get(i)).refundUnused(unused.get(i));
+        }
     }
 
     @Override
@@ -104,7 +160,7 @@ final class RedisLimiterState implements LimiterState {
             if (prepaid != null) {
                 return Mono.just(prepaid);
             }
-            permits.refundPrepaid(key);
+            permits.prepaid().refundNow(key);
             LimitedKey limited = limited(key, override);
             return versions.script(override).reserves()
                     ? queues.reserving().await(limited, count, maxWaitNanos)
@@ -127,7 +183,7 @@ final class RedisLimiterState implements LimiterState {
     @Override
     public Mono<Void> reset(String key, @Nullable RateLimitPolicy override) {
         return answering(() -> permits.changing(key, permits.send(key, override, Command.reset()))
-                .doOnTerminate(() -> permits.dropPrepaid(key))
+                .doOnTerminate(() -> permits.prepaid().drop(key))
                 .doOnNext(done -> {
                     permits.fallback().pauseShare(share -> share.pause(key, Duration.ZERO));
                     queues.changed(key);
@@ -151,7 +207,7 @@ final class RedisLimiterState implements LimiterState {
         return permits.send(key, override, charge)
                 .map(reply -> {
                     if (reply.remaining() == 0) {
-                        permits.refundPrepaid(key);
+                        permits.prepaid().refundNow(key);
                     }
                     return count - charge.permits() + reply.count();
                 })
@@ -179,10 +235,10 @@ final class RedisLimiterState implements LimiterState {
             Function<RateLimiter, Mono<Void>> pauseOfShare) {
         return answering(() -> {
             permits.fallback().pauseShare(pauseOfShare);
-            permits.refundPrepaid(key);
+            permits.prepaid().refundNow(key);
             return permits.changing(key, permits.send(key, override, pause))
                     // A batch that was in flight has come before this reply.
-                    .doOnTerminate(() -> permits.refundPrepaid(key))
+                    .doOnTerminate(() -> permits.prepaid().refundNow(key))
                     .doOnNext(done -> {
                         queues.changed(key);
                         signals.publish(SignalChannel.Kind.PAUSED, key);
@@ -194,9 +250,9 @@ final class RedisLimiterState implements LimiterState {
     @Override
     public Mono<Void> migrate(String key, @Nullable RateLimitPolicy from, @Nullable RateLimitPolicy to) {
         return answering(() -> {
-            permits.refundPrepaid(key);
+            permits.prepaid().refundNow(key);
             return permits.changing(key, permits.commands().carryOver(key, from, to))
-                    .doOnTerminate(() -> permits.dropPrepaid(key))
+                    .doOnTerminate(() -> permits.prepaid().drop(key))
                     .doOnNext(done -> {
                         LimitedKey limited = limited(key, to);
                         queues.retrying().ifWaiting(key, queue -> queue.reschedule(limited));
@@ -250,7 +306,7 @@ final class RedisLimiterState implements LimiterState {
                 versions.heard(subject);
                 return;
             }
-            permits.forget(subject);
+            permits.denials().forget(subject);
             if (kind == SignalChannel.Kind.FREED) {
                 queues.freed(subject);
             } else {
@@ -261,7 +317,7 @@ final class RedisLimiterState implements LimiterState {
         @Override
         public void reconnected() {
             versions.readAgain();
-            permits.forgetAll();
+            permits.denials().forgetAll();
             queues.allChanged();
         }
     }

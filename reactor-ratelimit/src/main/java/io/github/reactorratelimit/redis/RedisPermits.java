@@ -26,8 +26,8 @@ final class RedisPermits {
     private final Object owner;
     private final FailureFallback fallback;
     private final LocalSpending spending;
-    private final @Nullable DenialCache denials;
-    private final @Nullable PrepaidPermits prepaid;
+    private final DenialCache denials;
+    private final PrepaidPermits prepaid;
     private final long instance = ThreadLocalRandom.current().nextLong(1, 1L << 32);
 
     /** @param owner what debits belong to */
@@ -45,10 +45,8 @@ final class RedisPermits {
         this.owner = owner;
         this.fallback = new FailureFallback(settings, options.failureMode(), commands.commands()::pauseLeft);
         this.spending = new LocalSpending(settings, commands, LocalSpending.MAX_KEYS);
-        this.denials = options.denialCache() ? new DenialCache() : null;
-        Duration leaseTime = options.leaseTime();
-        this.prepaid =
-                leaseTime == null ? null : new PrepaidPermits(settings, commands, owner, this::sendRefund, leaseTime);
+        this.denials = new DenialCache(options.denialCache() ? DenialCache.MAX_ENTRIES : 0);
+        this.prepaid = new PrepaidPermits(settings, commands, owner, this::sendRefund, options.leaseTime());
     }
 
     long now() {
@@ -72,6 +70,14 @@ final class RedisPermits {
         return commands;
     }
 
+    DenialCache denials() {
+        return denials;
+    }
+
+    PrepaidPermits prepaid() {
+        return prepaid;
+    }
+
     /** The policy of a key; null stands for the limiter's. */
     RateLimitPolicy policy(@Nullable RateLimitPolicy override) {
         return commands.versions().policy(override);
@@ -88,97 +94,58 @@ final class RedisPermits {
         }
     }
 
-    /** Spends prepaid permits without allocating. */
-    boolean spendPrepaidNow(String key, @Nullable RateLimitPolicy override, long permits) {
-        return prepaid != null && prepaid.spendNow(key, commands.versions().script(override), permits);
-    }
-
     /** Spends prepaid permits; null if there are not so many. */
     @Nullable
     Decision spendPrepaid(String key, @Nullable RateLimitPolicy override, long permits) {
-        return prepaid == null ? null : prepaid.spend(key, commands.versions().script(override), permits);
+        return prepaid.spend(key, commands.versions().script(override), permits);
     }
 
     /** Decides without a call; null if only Redis knows. */
     @Nullable
     Decision decideNow(String key, ScriptPolicy policy, long permits) {
-        Decision spent = prepaid == null ? null : prepaid.spend(key, policy, permits);
-        if (spent != null || denials == null) {
-            return spent;
-        }
-        KnownDenial known = denials.known(key);
-        if (known == null) {
-            return null;
-        }
-        long missing = prepaid == null ? permits : permits - prepaid.left(key, policy);
-        return denials.deny(known, key, policy, permits, missing, now());
-    }
-
-    /** Of what is known of a key, to be read before a call is sent. */
-    long generation(String key) {
-        return denials == null ? 0 : denials.generation(key);
-    }
-
-    /** Where a request that is about to be sent claims its cost, if anywhere. */
-    @Nullable
-    KnownDebt debt(String key, ScriptPolicy policy) {
-        return denials == null ? null : denials.debt(key, policy);
+        Decision spent = prepaid.spend(key, policy, permits);
+        DenialCache.Known known = spent == null ? denials.known(key) : null;
+        return known == null
+                ? spent
+                : denials.deny(known, key, policy, permits, permits - prepaid.left(key, policy), now());
     }
 
     /**
      * The decision of Redis on an acquire, together with prepaid permits. Null if both together may be
      * enough: then {@link #acquireAgain}.
      *
-     * @param generation read before the call was sent
+     * @param generation {@linkplain DenialCache#generation read} before the call was sent
      * @param sentNanos a time before the call was sent
      */
     @Nullable
     Decision decided(
             String key, @Nullable RateLimitPolicy override, CommandReply reply, long generation, long sentNanos) {
-        learn(key, reply, generation, sentNanos);
-        if (prepaid == null) {
-            return reply.toDecision(owner, key);
-        }
+        learn(key, override, reply, generation, sentNanos);
         long permits = reply.command().permits();
-        if (reply.allowed()) {
-            prepaid.granted(key, override, reply);
-        } else {
-            Decision spent = prepaid.spend(key, reply.policy(), permits);
-            if (spent != null) {
-                return spent;
-            }
+        Decision spent = reply.allowed() ? null : prepaid.spend(key, reply.policy(), permits);
+        if (spent != null) {
+            return spent;
         }
         long left = prepaid.left(key, reply.policy());
-        if (left == 0) {
-            return reply.toDecision(owner, key);
-        }
-        boolean mayBeEnough = !reply.allowed() && left + reply.remaining() >= permits;
-        return mayBeEnough ? null : withPrepaid(reply, left).toDecision(owner, key);
+        boolean mayBeEnough = left > 0 && !reply.allowed() && left + reply.remaining() >= permits;
+        return mayBeEnough ? null : reply.toDecision(owner, key, left);
     }
 
-    /** Learns from the reply to an acquire. */
+    /** Learns from the reply to an acquire; permits of a key that is used a lot are prepaid from now on. */
+    void learn(String key, @Nullable RateLimitPolicy override, CommandReply reply, long generation, long sentNanos) {
+        learn(key, reply, generation, sentNanos);
+        if (reply.allowed()) {
+            prepaid.granted(key, override, reply);
+        }
+    }
+
+    /** Learns from the reply to an acquire together with others. */
     void learn(String key, CommandReply reply, long generation, long sentNanos) {
         redisAnswered();
         commands.commands().clock().compare(reply.key().nowMicros(), sentNanos);
-        if (denials != null && (!reply.allowed() || !denials.isEmpty())) {
+        if (denials.learnsFrom(reply)) {
             denials.learn(key, reply, generation, sentNanos, now());
         }
-    }
-
-    private static CommandReply withPrepaid(CommandReply reply, long left) {
-        return new CommandReply(
-                reply.command(),
-                reply.policy(),
-                reply.key(),
-                reply.allowed(),
-                reply.remaining() + left,
-                reply.waitMicros(),
-                reply.resetMicros(),
-                reply.part(),
-                reply.moreMicros(),
-                reply.byRefund(),
-                reply.count(),
-                reply.text());
     }
 
     /**
@@ -188,28 +155,16 @@ final class RedisPermits {
      */
     Mono<Decision> acquireAgain(String key, @Nullable RateLimitPolicy override, long permits, long startNanos) {
         return Mono.defer(() -> {
-                    refundPrepaid(key);
-                    return commands.sendWithin(startNanos, key, override, Command.acquire(permits));
-                })
-                .doOnNext(reply -> redisAnswered())
-                .map(reply -> reply.toDecision(owner, key))
-                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+            prepaid.refundNow(key);
+            Mono<CommandReply> reply = commands.sendWithin(startNanos, key, override, Command.acquire(permits))
+                    .doOnNext(come -> redisAnswered());
+            return decide(reply, key, override, permits);
+        });
     }
 
-    /** Acquires in Redis, behind the waiters that it knows of. */
-    Mono<Decision> acquire(String key, @Nullable RateLimitPolicy override, long permits) {
-        return Mono.defer(() -> {
-                    long generation = generation(key);
-                    long sentNanos = now();
-                    return commands.send(key, override, Command.acquire(permits))
-                            .flatMap(reply -> {
-                                Decision decision = decided(key, override, reply, generation, sentNanos);
-                                return decision == null
-                                        ? acquireAgain(key, override, permits, sentNanos)
-                                        : Mono.just(decision);
-                            });
-                })
-                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+    /** Acquires in Redis, whatever is known or prepaid. */
+    Mono<Decision> acquire(String key, @Nullable RateLimitPolicy override, long permits, Consumer<CommandReply> learn) {
+        return decide(send(key, override, Command.acquire(permits)).doOnNext(learn), key, override, permits);
     }
 
     /** Acquires once more, because the first command met a newer policy version; within its deadline. */
@@ -219,17 +174,16 @@ final class RedisPermits {
             String key,
             @Nullable RateLimitPolicy override,
             long permits) {
-        return commands.sendAfter(newer, deadlineNanos, key, override, Command.acquire(permits))
-                .map(reply -> reply.toDecision(owner, key))
-                .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
+        return decide(
+                commands.sendAfter(newer, deadlineNanos, key, override, Command.acquire(permits)),
+                key,
+                override,
+                permits);
     }
 
-    /** Acquires in Redis, whatever is known or prepaid. */
-    Mono<Decision> acquireForWaiter(
-            String key, @Nullable RateLimitPolicy override, long permits, Consumer<CommandReply> learn) {
-        return send(key, override, Command.acquire(permits))
-                .doOnNext(learn)
-                .map(reply -> reply.toDecision(owner, key))
+    private Mono<Decision> decide(
+            Mono<CommandReply> reply, String key, @Nullable RateLimitPolicy override, long permits) {
+        return reply.map(come -> come.toDecision(owner, key))
                 .onErrorResume(RedisUnavailableException.class, error -> degraded(key, override, permits));
     }
 
@@ -242,7 +196,7 @@ final class RedisPermits {
     Mono<Decision> peek(String key, @Nullable RateLimitPolicy override, long permits) {
         return Mono.defer(() -> {
                     ScriptPolicy policy = commands.versions().script(override);
-                    long left = prepaid == null || queues.hasWaiters(key) ? 0 : prepaid.left(key, policy);
+                    long left = queues.hasWaiters(key) ? 0 : prepaid.left(key, policy);
                     return send(key, override, Command.peek(Math.max(1, permits - left)))
                             .map(reply -> peeked(reply, permits, left));
                 })
@@ -250,9 +204,7 @@ final class RedisPermits {
     }
 
     private static Decision peeked(CommandReply reply, long permits, long left) {
-        Decision.Quota known = reply.quota();
-        Decision.Quota quota = new Decision.Quota(
-                known.limit(), known.remaining() + left, known.resetAfterNanos(), known.moreAfterNanos());
+        Decision.Quota quota = reply.quota(left);
         return reply.allowed() || (left > 0 && quota.remaining() >= permits)
                 ? Decision.wouldAllow(reply.binding(), permits, quota)
                 : Decision.deny(reply.binding(), permits, quota, reply.waitNanos());
@@ -334,56 +286,20 @@ final class RedisPermits {
      */
     <T> Mono<T> changing(String key, Mono<T> change) {
         return Mono.defer(() -> {
-            forget(key);
-            return change.doOnTerminate(() -> forget(key)).doOnCancel(() -> forget(key));
-        });
-    }
-
-    /** Forgets denials of a key. */
-    void forget(String key) {
-        if (denials != null) {
             denials.forget(key);
-        }
-    }
-
-    /** Forgets denials of all keys. */
-    void forgetAll() {
-        if (denials != null) {
-            denials.forgetAll();
-        }
+            return change.doOnTerminate(() -> denials.forget(key)).doOnCancel(() -> denials.forget(key));
+        });
     }
 
     /** Another policy is in effect: nothing that is known of any key holds. */
     void policyChanged(RateLimitPolicy policy) {
         fallback.follow(policy);
-        forgetAll();
-        if (prepaid != null) {
-            prepaid.loseAll();
-        }
-    }
-
-    /** Prepaid permits of a key were debited from a state that is gone. */
-    void dropPrepaid(String key) {
-        if (prepaid != null) {
-            prepaid.drop(key);
-        }
-    }
-
-    /** Refunds the prepaid permits of a key: what is sent for the key after this finds them in Redis. */
-    void refundPrepaid(String key) {
-        if (prepaid != null) {
-            prepaid.refundNow(key);
-        }
-    }
-
-    /** Keys that have prepaid permits now, or may have soon. */
-    int prepaidKeys() {
-        return prepaid == null ? 0 : prepaid.size();
+        denials.forgetAll();
+        prepaid.loseAll();
     }
 
     /** Refunds what was prepaid; completes when everything that was sent has ended. */
     Mono<Void> close() {
-        Mono<Void> refunded = prepaid == null ? Mono.empty() : prepaid.close();
-        return refunded.then(commands.commands().idle()).then(fallback.close());
+        return prepaid.close().then(commands.commands().idle()).then(fallback.close());
     }
 }

@@ -5,6 +5,7 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.LimiterState;
 import io.github.reactorratelimit.RateLimitStore;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.algorithm.Tick;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -210,7 +211,7 @@ public final class RedisStore implements RateLimitStore {
         if (epoch < 0) {
             throw new IllegalArgumentException("epoch must not be negative, was " + epoch);
         }
-        Exact.check("epoch", epoch);
+        Tick.MICROSECOND.check("epoch", epoch);
         return with(options.withPolicyEpoch(epoch));
     }
 

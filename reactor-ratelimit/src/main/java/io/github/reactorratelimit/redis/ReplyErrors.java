@@ -21,7 +21,10 @@ final class ReplyErrors {
 
     private static final String CORRUPT = "RATELIMITCORRUPT ";
     private static final String NEWER_FORMAT = "RATELIMITFORMAT ";
+
+    /** The clock is known better after this reply: the next call passes other calendar windows. */
     private static final String OUTSIDE_WINDOWS = "RATELIMITWINDOW ";
+
     private static final Pattern NEWER_VERSION = Pattern.compile("RATELIMITVERSION (\\d{1,16})");
     private static final Pattern ARGUMENTS = Pattern.compile(",? with args beginning with:.*", Pattern.DOTALL);
 
@@ -49,11 +52,6 @@ final class ReplyErrors {
                 : new RedisUnavailableException(reason, error);
     }
 
-    /** Whether the server's time lies outside the calendar windows that were sent. */
-    static boolean isOutsideWindows(String said) {
-        return said.startsWith(OUTSIDE_WINDOWS);
-    }
-
     /** Of one key, or of a call whose server said this. */
     static Throwable ofKey(String said) {
         Matcher newer = NEWER_VERSION.matcher(said);
@@ -64,7 +62,7 @@ final class ReplyErrors {
             return new RedisCorruptStateException(said);
         }
         if (said.startsWith(NEWER_FORMAT)
-                || isOutsideWindows(said)
+                || said.startsWith(OUTSIDE_WINDOWS)
                 || UNAVAILABLE.matcher(said).matches()) {
             return new RedisUnavailableException("Redis says " + said);
         }

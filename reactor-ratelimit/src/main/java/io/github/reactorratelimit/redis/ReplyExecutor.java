@@ -3,10 +3,7 @@ package io.github.reactorratelimit.redis;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -25,9 +22,6 @@ final class ReplyExecutor implements Executor {
     /** How often to check whether a subscriber delays the others. */
     private static final long WATCH_MILLIS = 1;
 
-    /** So many replies at most wait for a flush. */
-    private static final int FLUSH_EVERY = 256;
-
     private static final int MAX_TASKS = Runtime.getRuntime().availableProcessors();
 
     private final Executor callbacks;
@@ -41,9 +35,6 @@ final class ReplyExecutor implements Executor {
     /** Of these, tasks that have not begun: while there is one, another would only wait behind it. */
     private final AtomicInteger starting = new AtomicInteger();
 
-    /** Of the tasks that deliver several replies. */
-    private final Set<DeferredFlush> flushes = ConcurrentHashMap.newKeySet();
-
     private final AtomicBoolean watched = new AtomicBoolean();
 
     ReplyExecutor(Scheduler callbacks, Scheduler timer) {
@@ -53,9 +44,13 @@ final class ReplyExecutor implements Executor {
 
     /** Delivers what a command ended with, on its executor. */
     static void deliver(PendingCommand command) {
-        Executor executor = command.executor;
-        if (executor == null || !takes(executor, command)) {
-            run(command);
+        deliver(command.executor, command);
+    }
+
+    /** Delivers on an executor; on this thread if that is null, or takes no tasks. */
+    static void deliver(@Nullable Executor executor, Runnable delivery) {
+        if (executor == null || !takes(executor, delivery)) {
+            run(delivery);
         }
     }
 
@@ -63,7 +58,7 @@ final class ReplyExecutor implements Executor {
      * Delivers to those that want it on this thread; then runs what follows, together with what they send.
      */
     static void deliverHere(List<PendingCommand> ended, Runnable then) {
-        new DeferredFlush().during(() -> {
+        DeferredFlush.during(() -> {
             for (PendingCommand command : ended) {
                 if (command.executor == null) {
                     run(command);
@@ -75,43 +70,23 @@ final class ReplyExecutor implements Executor {
 
     /** Delivers to the others: to each executor all that is for it, in one task. */
     static void deliverElsewhere(List<PendingCommand> ended) {
-        Executor first = null;
-        List<PendingCommand> ofFirst = new ArrayList<>(ended.size());
-        Map<Executor, List<PendingCommand>> others = null;
+        IdentityHashMap<Executor, List<PendingCommand>> byExecutor = new IdentityHashMap<>(2);
         for (PendingCommand command : ended) {
-            Executor executor = command.executor;
-            if (executor == null) {
-                continue;
-            }
-            first = first == null ? executor : first;
-            if (executor == first) {
-                ofFirst.add(command);
-            } else {
-                others = others == null ? new IdentityHashMap<>() : others;
-                others.computeIfAbsent(executor, other -> new ArrayList<>()).add(command);
+            if (command.executor != null) {
+                byExecutor
+                        .computeIfAbsent(command.executor, one -> new ArrayList<>())
+                        .add(command);
             }
         }
-        if (first != null) {
-            deliver(first, ofFirst);
-        }
-        if (others != null) {
-            others.forEach(ReplyExecutor::deliver);
-        }
+        byExecutor.forEach(ReplyExecutor::deliver);
     }
 
     private static void deliver(Executor executor, List<PendingCommand> commands) {
         if (executor instanceof ReplyExecutor callbacks) {
-            callbacks.deliverAll(commands);
-        } else if (!takes(executor, () -> deliverTogether(commands))) {
-            commands.forEach(ReplyExecutor::run);
-        }
-    }
-
-    private static void deliverTogether(List<PendingCommand> commands) {
-        if (commands.size() == 1) {
-            run(commands.get(0));
+            callbacks.ready.addAll(commands);
+            callbacks.start();
         } else {
-            new DeferredFlush().during(() -> commands.forEach(ReplyExecutor::run));
+            deliver(executor, () -> DeferredFlush.during(() -> commands.forEach(ReplyExecutor::run)));
         }
     }
 
@@ -128,7 +103,7 @@ final class ReplyExecutor implements Executor {
      * Whether an executor took the task. If it fails in any way, it did not: a task that counts as taken but never
      * runs would leave the replies behind it undelivered.
      */
-    static boolean takes(Executor executor, Runnable task) {
+    private static boolean takes(Executor executor, Runnable task) {
         try {
             executor.execute(task);
             return true;
@@ -152,60 +127,47 @@ final class ReplyExecutor implements Executor {
         start();
     }
 
-    private void deliverAll(List<PendingCommand> commands) {
-        ready.addAll(commands);
-        start();
-    }
-
     private void start() {
-        if (active.compareAndSet(0, 1)) {
-            schedule();
-        } else {
+        if (!active.compareAndSet(0, 1)) {
             watch(ready.peek());
-        }
-    }
-
-    private void schedule() {
-        starting.incrementAndGet();
-        if (!takes(callbacks, work)) {
+        } else if (!schedules()) {
             work();
         }
+    }
+
+    private boolean schedules() {
+        starting.incrementAndGet();
+        return takes(callbacks, work);
     }
 
     private void work() {
         starting.decrementAndGet();
         do {
-            Runnable first = ready.poll();
-            if (first != null && ready.isEmpty()) {
-                run(first);
-            } else if (first != null) {
-                workOff(first);
-            }
+            deliverReady();
             // A reply that came meanwhile found this task active, or is seen here.
         } while (active.decrementAndGet() == 0 && !ready.isEmpty() && active.compareAndSet(0, 1));
     }
 
-    private void workOff(Runnable first) {
-        DeferredFlush flush = new DeferredFlush();
-        flushes.add(flush);
-        watch(first);
-        try {
-            flush.during(() -> {
-                int delivered = 0;
-                for (Runnable next = first; next != null; next = ready.poll()) {
-                    run(next);
-                    if (++delivered % FLUSH_EVERY == 0) {
-                        flush.flush();
-                    }
-                }
-            });
-        } finally {
-            flushes.remove(flush);
+    private void deliverReady() {
+        Runnable first = ready.poll();
+        if (first == null) {
+            return;
         }
+        Runnable second = ready.peek();
+        if (second == null) {
+            run(first);
+            return;
+        }
+        watch(second);
+        DeferredFlush.during(() -> {
+            for (Runnable next = first; next != null; next = ready.poll()) {
+                run(next);
+            }
+        });
     }
 
     private void watch(@Nullable Runnable first) {
-        if (!watched.get() && watched.compareAndSet(false, true)) {
+        if (first != null && !watched.get() && watched.compareAndSet(false, true)) {
             try {
                 timer.schedule(() -> look(first), WATCH_MILLIS, TimeUnit.MILLISECONDS);
             } catch (RejectedExecutionException noTimer) {
@@ -216,31 +178,20 @@ final class ReplyExecutor implements Executor {
 
     /**
      * If replies still wait after a while, another task helps: without limit if the same one is first,
-     * because all tasks are stuck.
+     * because all tasks are stuck. It never runs on the timer's thread: if the scheduler takes no task, the
+     * next look tries again.
      */
-    private void look(@Nullable Runnable firstBefore) {
+    private void look(Runnable firstBefore) {
         watched.set(false);
-        flushes.forEach(DeferredFlush::flush);
         Runnable first = ready.peek();
-        if (first == null && flushes.isEmpty()) {
-            return;
-        }
         int tasks = active.get();
         boolean isLate = first != null && tasks > 0 && (first == firstBefore || tasks < MAX_TASKS);
-        if (isLate && starting.get() == 0 && active.compareAndSet(tasks, tasks + 1)) {
-            help();
-        }
-        watch(first);
-    }
-
-    /** Never on the timer's thread: if the scheduler takes no task, the next look tries again. */
-    private void help() {
-        starting.incrementAndGet();
-        if (!takes(callbacks, work)) {
+        if (isLate && starting.get() == 0 && active.compareAndSet(tasks, tasks + 1) && !schedules()) {
             starting.decrementAndGet();
             if (active.decrementAndGet() == 0 && !ready.isEmpty()) {
                 start();
             }
         }
+        watch(ready.peek());
     }
 }

@@ -2,6 +2,9 @@ package io.github.reactorratelimit.redis;
 
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +28,7 @@ final class ScriptCall {
 
     static final int MAX_COMMANDS = 1_024;
     private static final int MAX_POLICIES = 64;
+    private static final byte[] SERVER_TIME = {};
 
     private final CommandQueue queue;
     private final CommandQueue.SlotKeys slot;
@@ -58,10 +62,6 @@ final class ScriptCall {
 
     List<KeyRun> runs() {
         return runs;
-    }
-
-    List<ScriptPolicy> policies() {
-        return policies;
     }
 
     boolean isTogether() {
@@ -135,23 +135,68 @@ final class ScriptCall {
     private void send(CommandType type) {
         boolean withText = type == CommandType.EVAL;
         try {
-            CallOutput output = new CallOutput();
-            RedisFuture<?> future = queue.connection().dispatch(type, output, CallArguments.of(this, withText));
+            RedisFuture<List<Object>> future =
+                    queue.connection().dispatch(type, new NestedMultiOutput<>(StringCodec.UTF8), arguments(withText));
             // Without a connection Lettuce refuses at once.
             boolean wasSent = !future.isDone();
             sent = future;
             if (over.get() != 0) {
                 future.cancel(true);
             }
-            future.whenComplete((ignored, error) -> came(withText, output, error, wasSent));
+            future.whenComplete((values, error) -> came(withText, values, error, wasSent));
         } catch (Throwable notSent) {
             fail(ReplyErrors.classify(notSent, false));
         }
     }
 
-    private void came(boolean withText, CallOutput output, @Nullable Throwable error, boolean wasSent) {
+    /** As the head of frame.lua lists them. */
+    private CommandArgs<String, String> arguments(boolean withText) {
+        RedisScript script = RedisScript.ofCommands();
+        CommandArgs<String, String> arguments =
+                new CommandArgs<>(StringCodec.UTF8).add(withText ? script.text() : script.sha1());
+        addKeys(arguments);
+        arguments.add(SERVER_TIME).add(policies.size() + (together ? "a" : ""));
+        addPolicies(arguments);
+        addEntries(arguments);
+        return arguments;
+    }
+
+    private void addKeys(CommandArgs<String, String> arguments) {
+        List<String> keys = new ArrayList<>(runs.size());
+        for (KeyRun run : runs) {
+            keys.add(run.key.name);
+            if (run.needsMoreKeys()) {
+                run.policy.addMoreKeys(run.key.name, keys);
+            }
+        }
+        arguments.add(keys.size()).addKeys(keys);
+    }
+
+    /** Each by the clock of its limiter; they are numbered as the runs first name them. */
+    private void addPolicies(CommandArgs<String, String> arguments) {
+        int added = 0;
+        for (KeyRun run : runs) {
+            if (run.policyIndex > added) {
+                arguments.add(run.policy.text(run.first().limiter.clock()));
+                added++;
+            }
+        }
+    }
+
+    /** Once, if it is the same for all keys. */
+    private void addEntries(CommandArgs<String, String> arguments) {
+        List<String> entries = runs.stream().map(KeyRun::entry).toList();
+        String first = entries.get(0);
+        if (entries.stream().allMatch(first::equals)) {
+            arguments.add(first);
+        } else {
+            entries.forEach(arguments::add);
+        }
+    }
+
+    private void came(boolean withText, List<Object> values, @Nullable Throwable error, boolean wasSent) {
         if (error == null) {
-            succeed(output);
+            succeed(values);
             return;
         }
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
@@ -163,13 +208,13 @@ final class ScriptCall {
         }
     }
 
-    private void succeed(CallOutput output) {
+    private void succeed(List<Object> values) {
         if (!over.compareAndSet(0, 1)) {
             return;
         }
         List<PendingCommand> ended = new ArrayList<>(commands);
         try {
-            new CallReply(this, output).end(ended);
+            new CallReply(this, values).end(ended);
         } catch (Throwable broken) {
             // Mostly a reply that is none of ours. Whatever it is, the keys must not stay busy.
             endAll(broken, ended);

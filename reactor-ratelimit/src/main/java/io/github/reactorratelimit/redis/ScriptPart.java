@@ -85,7 +85,7 @@ record ScriptPart(
 
     private static String decimals(long... values) {
         return LongStream.of(values)
-                .peek(value -> Exact.check("parameter", value))
+                .peek(value -> Tick.MICROSECOND.check("parameter", value))
                 .mapToObj(value -> " " + value)
                 .collect(Collectors.joining());
     }

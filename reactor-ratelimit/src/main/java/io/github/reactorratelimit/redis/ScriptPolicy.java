@@ -2,6 +2,7 @@ package io.github.reactorratelimit.redis;
 
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.algorithm.Algorithms;
+import io.github.reactorratelimit.algorithm.Tick;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +79,7 @@ final class ScriptPolicy {
 
     /** The same policy under a version; a key with a lower version is carried over from {@code before}. */
     ScriptPolicy withVersion(long version, @Nullable ScriptPolicy before, long versionBefore) {
-        Exact.check("version", version);
+        Tick.MICROSECOND.check("version", version);
         return new ScriptPolicy(policy, parts, version, before, versionBefore);
     }
 

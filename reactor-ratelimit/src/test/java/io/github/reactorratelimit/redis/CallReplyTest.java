@@ -9,9 +9,7 @@ import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
 import io.github.reactorratelimit.redis.JavaTwin.Answer;
-import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -112,34 +110,6 @@ class CallReplyTest {
             })
     void anotherFormIsAnError(String text) {
         assertThatThrownBy(() -> parse(List.of(Command.acquire(1)), text)).isInstanceOf(RedisReplyException.class);
-    }
-
-    @Test
-    void outputTakesOneArrayOfIntegersAndStrings() {
-        assertThat(output(3, 1L, "a", 2L).size()).isEqualTo(3);
-        assertThat(output(3, 1L, "a").size()).as("too few").isZero();
-        assertThat(output(1, 1L, "a").size()).as("too many").isZero();
-        assertThat(output(-1).size()).isZero();
-        CallOutput nested = output(2, 1L);
-        nested.multi(1);
-        nested.set(1);
-        assertThat(nested.size()).isZero();
-        CallOutput absent = output(1);
-        absent.set((ByteBuffer) null);
-        assertThat(absent.size()).isZero();
-    }
-
-    private static CallOutput output(int count, Object... values) {
-        CallOutput output = new CallOutput();
-        output.multi(count);
-        Arrays.stream(values).forEach(value -> {
-            if (value instanceof Long integer) {
-                output.set(integer);
-            } else {
-                output.set(ByteBuffer.wrap(value.toString().getBytes(java.nio.charset.StandardCharsets.UTF_8)));
-            }
-        });
-        return output;
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -188,6 +190,17 @@ class CommandQueueTest {
     }
 
     @Test
+    void commandsOfADeliveryShareACallThatIsSentMeanwhileIfItTakesLong() {
+        DeferredFlush.during(() -> {
+            Counted first = send("a");
+            Counted second = send("b");
+            assertThat(first.isEnded() || second.isEnded()).isFalse();
+            Await.until("the call is sent", () -> server.sent() > 0);
+        });
+        assertThat(server.sent()).isEqualTo(1);
+    }
+
+    @Test
     void oneCallThatFailsIsOneFailureForTheBreaker() {
         for (int i = 0; i < 100; i++) {
             send("k");
@@ -248,11 +261,11 @@ class CommandQueueTest {
     @Test
     void keyOfAGroupTravelsOnceAtATime() {
         send("b");
-        List<LimiterCommands.Member> members = List.of(
-                new LimiterCommands.Member(limiter, "a", policy, Command.acquire(1)),
-                new LimiterCommands.Member(limiter, "b", policy, Command.acquire(1)));
+        List<CommandGroup.Member> members = List.of(
+                new CommandGroup.Member(limiter, "a", policy, Command.acquire(1)),
+                new CommandGroup.Member(limiter, "b", policy, Command.acquire(1)));
         AtomicReference<List<CommandReply>> together = new AtomicReference<>();
-        LimiterCommands.sendTogether(members).subscribe(together::set);
+        CommandGroup.send(members).subscribe(together::set);
         AtomicReference<Counted> later = new AtomicReference<>();
         server.duringNext(() -> {
             server.reply();
@@ -271,11 +284,11 @@ class CommandQueueTest {
 
     @Test
     void groupThatMissesItsDeadlineEndsWithAllItsCommands() {
-        List<LimiterCommands.Member> members = List.of(
-                new LimiterCommands.Member(limiter, "a", policy, Command.acquire(1)),
-                new LimiterCommands.Member(limiter, "b", policy, Command.acquire(1)));
+        List<CommandGroup.Member> members = List.of(
+                new CommandGroup.Member(limiter, "a", policy, Command.acquire(1)),
+                new CommandGroup.Member(limiter, "b", policy, Command.acquire(1)));
         AtomicReference<Throwable> error = new AtomicReference<>();
-        LimiterCommands.sendTogether(members).subscribe(replies -> {}, error::set);
+        CommandGroup.send(members).subscribe(replies -> {}, error::set);
         time.advanceTimeBy(DEADLINE);
         assertThat(error.get()).isInstanceOf(RedisUnavailableException.class);
 
@@ -321,24 +334,55 @@ class CommandQueueTest {
         assertThat(server.sent()).isZero();
     }
 
-    /** Each is sent again once, those that came later too. */
+    /** The fallback decides; the reply says what the time is, so the next command is sent with other windows. */
     @Test
-    void commandOutsideTheCalendarWindowsEndsWhenItWasSentTwice() {
+    void commandOutsideTheCalendarWindowsFailsAndTheClockIsSet() {
         Counted first = send("k");
         Counted second = send("k");
-        Counted third = send("k");
         server.replyError("RATELIMITWINDOW 1000");
-        assertThat(first.ends).hasValue(0);
+        assertThat(first.error).isInstanceOf(RedisUnavailableException.class).hasMessageContaining("RATELIMITWINDOW");
+        assertThat(limiter.clock().aboutMicros()).isEqualTo(FakeServer.NOW);
 
-        server.replyError("RATELIMITWINDOW 1000");
-        assertThat(first.error).hasMessageContaining("RATELIMITWINDOW");
-        assertThat(second.ends).hasValue(0);
+        server.reply();
+        assertThat(second.error).isNull();
+        assertThat(server.sent()).isEqualTo(2);
+    }
 
-        server.replyError("RATELIMITWINDOW 1000");
-        assertThat(List.of(second, third))
-                .allSatisfy(command -> assertThat(command.error).hasMessageContaining("RATELIMITWINDOW"));
-        assertThat(server.sent()).isEqualTo(3);
-        assertThat(server.queue().size()).isZero();
+    @Test
+    void keysOfACallThatFailAlikeAreOneFailureForTheBreaker() {
+        for (int i = 0; i < CommandQueue.MAX_CALLS; i++) {
+            send("busy" + i);
+        }
+        for (int i = 0; i < 2 * CircuitBreaker.FAILURES_IN_A_ROW; i++) {
+            send("k" + i);
+        }
+        for (int i = 0; i < CommandQueue.MAX_CALLS; i++) {
+            server.reply();
+        }
+        server.replyError("OOM command not allowed");
+        assertThat(unavailable).hasValue(0);
+    }
+
+    @Test
+    void replyHasATimeAndTwoValuesForEachKey() {
+        long time = FakeServer.NOW;
+        String text = "0 0 0 0 -|1 9 0 5 0 5 0";
+        assertThat(errorAfter(time, text, 0L)).isNull();
+        assertThat(errorAfter(time, text)).as("too few").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter(time, text, 0L, 0L)).as("too many").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter("now", text, 0L)).as("no time").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter(1L << 53, text, 0L)).as("no time").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter(time, List.of(1L), 0L)).as("nested").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter(time, null, 0L)).as("absent").isInstanceOf(RedisReplyException.class);
+        assertThat(errorAfter(time, 1L, "x")).as("one integer").isInstanceOf(RedisReplyException.class);
+    }
+
+    /** What a command ends with after such a reply; null if it succeeds. */
+    private @Nullable Throwable errorAfter(@Nullable Object... values) {
+        Counted command = send("k");
+        server.replyValues(values);
+        assertThat(command.ends).hasValue(1);
+        return command.error;
     }
 
     /** Initial tokens refill since the limiter was opened, not since the limiter that it shares a call with was. */

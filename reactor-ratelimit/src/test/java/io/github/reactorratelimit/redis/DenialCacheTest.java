@@ -19,7 +19,7 @@ class DenialCacheTest {
 
     private static final ServerClock CLOCK = ScriptSteps.clockAt(0);
 
-    /** Of a bucket the debt is kept instead: see KnownDebtTest. */
+    /** Of a bucket more is known: see BucketDenialTest. */
     private static final ScriptPolicy POLICY = ScriptPolicy.of(FixedWindow.of(10, ofHours(1)));
 
     private static final long ORIGIN = -5_000_000_000L;
@@ -55,7 +55,7 @@ class DenialCacheTest {
     }
 
     private static @Nullable Decision find(DenialCache cache, String key, ScriptPolicy policy, long permits, long now) {
-        KnownDenial known = cache.known(key);
+        DenialCache.Known known = cache.known(key);
         return known == null ? null : cache.deny(known, key, policy, permits, permits, now);
     }
 
@@ -79,8 +79,8 @@ class DenialCacheTest {
     void denialIsKeptForASecondAtMost() {
         learn("k", denial(3, ofSeconds(60)), ORIGIN);
 
-        assertThat(find("k", 3, ORIGIN + KnownDenial.KEEP_NANOS - 1)).isNotNull();
-        assertThat(find("k", 3, ORIGIN + KnownDenial.KEEP_NANOS)).isNull();
+        assertThat(find("k", 3, ORIGIN + DenialCache.KEEP_NANOS - 1)).isNotNull();
+        assertThat(find("k", 3, ORIGIN + DenialCache.KEEP_NANOS)).isNull();
     }
 
     @Test

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.redis;
 
 import io.lettuce.core.RedisFuture;
+import io.lettuce.core.output.CommandOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
@@ -8,10 +9,12 @@ import io.lettuce.core.protocol.CommandType;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Takes calls and replies to them when a test says so: each command is allowed, and {@code remaining} is the number of calls that came before. Fails
@@ -19,10 +22,13 @@ import java.util.function.UnaryOperator;
  */
 final class FakeServer implements CommandQueue.Connection {
 
+    /** The time that it tells. */
+    static final long NOW = 1_000;
+
     private static final int SCRIPT = 1;
 
     /** A call in flight. */
-    record Call(List<String> keys, List<String> entries, AsyncCommand<String, String, long[]> future) {}
+    record Call(List<String> keys, List<String> entries, AsyncCommand<String, String, List<Object>> future) {}
 
     private final Queue<Call> calls = new ConcurrentLinkedQueue<>();
     private final List<Call> live = new ArrayList<>();
@@ -49,8 +55,10 @@ final class FakeServer implements CommandQueue.Connection {
     }
 
     @Override
-    public synchronized RedisFuture<?> dispatch(
-            CommandType type, CallOutput output, CommandArgs<String, String> arguments) {
+    public synchronized RedisFuture<List<Object>> dispatch(
+            CommandType type,
+            CommandOutput<String, String, List<Object>> output,
+            CommandArgs<String, String> arguments) {
         Runnable meanwhile = duringNext;
         duringNext = () -> {};
         meanwhile.run();
@@ -68,7 +76,7 @@ final class FakeServer implements CommandQueue.Connection {
                 broken = "two calls in flight for one of " + keys;
             }
         }
-        AsyncCommand<String, String, long[]> future = new AsyncCommand<>(new Command<>(type, output, arguments));
+        AsyncCommand<String, String, List<Object>> future = new AsyncCommand<>(new Command<>(type, output, arguments));
         Call call = new Call(List.copyOf(keys), List.copyOf(entries), future);
         future.whenComplete((done, error) -> over(call));
         sent++;
@@ -107,23 +115,46 @@ final class FakeServer implements CommandQueue.Connection {
         return reply(entry -> "-" + error);
     }
 
+    /** Replies with exactly these values to the oldest call. */
+    void replyValues(@Nullable Object... values) {
+        end(calls.remove(), Arrays.asList(values));
+    }
+
     private boolean reply(UnaryOperator<String> replyTo) {
         Call call = calls.poll();
         if (call == null) {
             return false;
         }
         if (!call.future.isDone()) {
-            CallOutput output = (CallOutput) call.future.getOutput();
-            output.multi(1 + 2 * call.keys.size());
-            output.set(1_000);
+            List<Object> values = new ArrayList<>(List.of(NOW));
             for (String entry : call.entries) {
-                output.set(ByteBuffer.wrap(replyTo.apply(entry).getBytes(StandardCharsets.UTF_8)));
-                output.set(0);
+                values.add(replyTo.apply(entry));
+                values.add(0L);
             }
-            over(call);
-            call.future.complete();
+            end(call, values);
         }
         return true;
+    }
+
+    private void end(Call call, List<@Nullable Object> values) {
+        write(values, call.future.getOutput());
+        over(call);
+        call.future.complete();
+    }
+
+    private static void write(List<@Nullable Object> values, CommandOutput<String, String, List<Object>> output) {
+        output.multi(values.size());
+        for (Object value : values) {
+            if (value instanceof Long integer) {
+                output.set(integer);
+            } else if (value instanceof List<?> nested) {
+                write(new ArrayList<>(nested), output);
+                output.complete(1);
+            } else {
+                output.set(
+                        value == null ? null : ByteBuffer.wrap(value.toString().getBytes(StandardCharsets.UTF_8)));
+            }
+        }
     }
 
     private static String replyTo(String entry) {

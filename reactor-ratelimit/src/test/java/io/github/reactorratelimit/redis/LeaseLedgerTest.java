@@ -193,9 +193,9 @@ class LeaseLedgerTest {
         Flux.range(0, PrepaidPermits.MAX_KEYS + 100)
                 .flatMap(i -> state.evaluate("k" + i, null, 1), 64)
                 .blockLast(PATIENCE);
-        assertThat(state.permits().prepaidKeys()).isEqualTo(PrepaidPermits.MAX_KEYS);
+        assertThat(state.permits().prepaid().size()).isEqualTo(PrepaidPermits.MAX_KEYS);
         clock.advance(RedisStore.DEFAULT_LEASE_TIME);
-        Await.until("no key is leased", () -> state.permits().prepaidKeys() == 0);
+        Await.until("no key is leased", () -> state.permits().prepaid().size() == 0);
     }
 
     @Test

@@ -127,14 +127,20 @@ class LimiterCommandsTest {
 
     /** This process believes that it is 1970. */
     @Test
-    void calendarWindowOutsideTheKnownTimeIsSentAgainWithTheRightOne() {
+    void commandOutsideTheKnownCalendarWindowsWritesNothingAndTheNextHasTheRightOne() {
         RateLimitPolicy daily = FixedWindow.daily(3, ZoneOffset.UTC);
         LimiterCommands limiter = limiter(daily);
         ScriptPolicy policy = ScriptPolicy.of(daily);
         limiter.clock().learn(0);
 
-        CommandReply reply = limiter.send("k", policy, Command.acquire(1)).block(PATIENCE);
+        Mono<CommandReply> acquire = limiter.send("k", policy, Command.acquire(1));
+        StepVerifier.create(acquire)
+                .expectErrorSatisfies(error -> assertThat(error)
+                        .isInstanceOf(RedisUnavailableException.class)
+                        .hasMessageContaining("RATELIMITWINDOW"))
+                .verify(PATIENCE);
 
+        CommandReply reply = acquire.block(PATIENCE);
         assertThat(reply.allowed()).isTrue();
         assertThat(reply.remaining()).as("debited once").isEqualTo(2);
         assertThat(failures).isEmpty();
@@ -182,12 +188,12 @@ class LimiterCommandsTest {
         LimiterCommands other = limiter(SLOW);
         ScriptPolicy ofOne = ScriptPolicy.of(SLOW);
         ScriptPolicy ofOther = ScriptPolicy.of(SLOW);
-        List<LimiterCommands.Member> members = List.of(
-                new LimiterCommands.Member(one, "k", ofOne, Command.acquire(6)),
-                new LimiterCommands.Member(other, "k", ofOther, Command.acquire(4)));
+        List<CommandGroup.Member> members = List.of(
+                new CommandGroup.Member(one, "k", ofOne, Command.acquire(6)),
+                new CommandGroup.Member(other, "k", ofOther, Command.acquire(4)));
 
         List<List<CommandReply>> rounds = Flux.range(0, 3)
-                .flatMapSequential(i -> LimiterCommands.sendTogether(members))
+                .flatMapSequential(i -> CommandGroup.send(members))
                 .collectList()
                 .block(PATIENCE);
 
@@ -209,10 +215,10 @@ class LimiterCommandsTest {
         List<List<String>> groups = List.of(List.of("a", "b", "c"), List.of("c", "b", "a"), List.of("b", "d"));
 
         IntStream.range(0, 3 * rounds).parallel().forEach(i -> {
-            List<LimiterCommands.Member> members = groups.get(i % 3).stream()
-                    .map(key -> new LimiterCommands.Member(limiter, key, policy, Command.acquire(1)))
+            List<CommandGroup.Member> members = groups.get(i % 3).stream()
+                    .map(key -> new CommandGroup.Member(limiter, key, policy, Command.acquire(1)))
                     .toList();
-            LimiterCommands.sendTogether(members).subscribe(replies -> {}, errors::add, done::countDown);
+            CommandGroup.send(members).subscribe(replies -> {}, errors::add, done::countDown);
             limiter.send("b", policy, Command.acquire(1)).subscribe(reply -> {}, errors::add, done::countDown);
         });
 

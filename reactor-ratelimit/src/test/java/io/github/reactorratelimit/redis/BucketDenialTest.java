@@ -15,8 +15,8 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is denied without a call because it is known what a key owes, and what is asked for ahead. */
-class KnownDebtTest {
+/** What is denied of a bucket without a call, because it is known how the wait grows with the cost. */
+class BucketDenialTest {
 
     private static final long ORIGIN = -7_000_000_000L;
     private static final long MILLI = 1_000_000;
@@ -53,11 +53,7 @@ class KnownDebtTest {
     }
 
     private @Nullable Decision find(ScriptPolicy terms, long permits, long nowNanos) {
-        return found(terms, permits, nowNanos);
-    }
-
-    private @Nullable Decision found(ScriptPolicy terms, long permits, long nowNanos) {
-        KnownDenial known = cache.known("k");
+        DenialCache.Known known = cache.known("k");
         return known == null ? null : cache.deny(known, "k", terms, permits, permits, nowNanos);
     }
 
@@ -81,15 +77,14 @@ class KnownDebtTest {
     void whoAskedBeforeIsAheadUntilItsAnswerComes() {
         ScriptPolicy terms = perMilli();
         learn(terms, 10, ORIGIN, ORIGIN);
-        KnownDebt level = Objects.requireNonNull(cache.debt("k", terms));
         long later = ORIGIN + 2 * MILLI;
 
-        level.claim(1);
-        level.claim(1);
+        DenialCache.Known claimed = cache.claim("k", terms, 1);
+        assertThat(cache.claim("k", terms, 1)).isSameAs(claimed);
         Decision denied = find(terms, 1, later);
 
         assertThat(denied.retryAfter()).contains(Duration.ofMillis(1));
-        level.release(1);
+        claimed.release(1);
         assertThat(find(terms, 1, later)).isNull();
     }
 
@@ -97,20 +92,38 @@ class KnownDebtTest {
     void cheaperAskIsNotBehindADearerOneThatMayBeDenied() {
         ScriptPolicy terms = perMilli();
         learn(terms, 10, ORIGIN, ORIGIN);
-        KnownDebt level = Objects.requireNonNull(cache.debt("k", terms));
 
-        level.claim(5);
+        cache.claim("k", terms, 5);
 
         assertThat(find(terms, 1, ORIGIN + 2 * MILLI)).isNull();
         assertThat(find(terms, 5, ORIGIN + 2 * MILLI)).isNotNull();
     }
 
     @Test
+    void grantAfterADenialTellsWhenThereIsMore() {
+        ScriptPolicy terms = perMilli();
+        learn(terms, 10, ORIGIN, ORIGIN);
+        long later = ORIGIN + MILLI;
+        learn(terms, cost(terms, 10), false, cache.generation("k"), later, later);
+
+        assertThat(find(terms, 1, later).retryAfter()).contains(Duration.ofMillis(1));
+        assertThat(find(terms, 3, later).retryAfter()).contains(Duration.ofMillis(3));
+        assertThat(find(terms, 1, later + MILLI)).isNull();
+    }
+
+    @Test
+    void grantAloneIsNotKept() {
+        ScriptPolicy terms = perMilli();
+        learn(terms, cost(terms, 10), false, cache.generation("k"), ORIGIN, ORIGIN);
+        assertThat(cache.size()).isZero();
+    }
+
+    @Test
     void whatIsKnownIsForgottenAfterASecondAndByWhatChangesTheKey() {
         ScriptPolicy terms = terms(1, Duration.ofHours(1), 10);
         learn(terms, 10, ORIGIN, ORIGIN);
-        assertThat(find(terms, 1, ORIGIN + KnownDenial.KEEP_NANOS - 1)).isNotNull();
-        assertThat(find(terms, 1, ORIGIN + KnownDenial.KEEP_NANOS)).isNull();
+        assertThat(find(terms, 1, ORIGIN + DenialCache.KEEP_NANOS - 1)).isNotNull();
+        assertThat(find(terms, 1, ORIGIN + DenialCache.KEEP_NANOS)).isNull();
 
         long before = cache.generation("k");
         learn(terms, 10, ORIGIN, ORIGIN);
@@ -144,10 +157,10 @@ class KnownDebtTest {
         assertThat(denied).isBetween(asked / 10, 9 * asked / 10);
     }
 
-    /** A server, a wire that takes its time, and somebody else who asks the server too. */
+    /** A server, a wire that takes a microsecond at least, and another client of the server. */
     private final class Simulation {
 
-        private record UnderWay(long permits, KnownDebt claim, long sentNanos, long generation, long[] times) {}
+        private record UnderWay(long permits, DenialCache.Known claim, long sentNanos, long generation, long[] times) {}
 
         private final SplittableRandom random;
         private final ScriptPolicy terms;
@@ -196,12 +209,9 @@ class KnownDebtTest {
                         .isGreaterThan(rate(terms).mostParts());
                 return;
             }
-            KnownDebt claim = cache.debt("k", terms);
-            if (claim != null) {
-                claim.claim(permits);
-            }
+            DenialCache.Known claim = cache.claim("k", terms, permits);
             long last = unexecuted.isEmpty() ? now : unexecuted.peekLast().times()[0];
-            long runsAt = Math.max(last, now + 1 + random.nextLong(30_000));
+            long runsAt = Math.max(last, now + 1_000 + random.nextLong(30_000));
             long[] times = {runsAt, Math.max(runsAt + random.nextLong(30_000), lastAnswer())};
             unexecuted.add(new UnderWay(permits, claim, now, cache.generation("k"), times));
         }
@@ -249,7 +259,7 @@ class KnownDebtTest {
         }
 
         private long owedAt(long nanos) {
-            return rate(terms).owedAfter(owed, tick(nanos) - owedAtTick);
+            return Math.max(0, owed - (tick(nanos) - owedAtTick) * rate(terms).partsPerTick());
         }
 
         private boolean take(long nanos, long permits) {
