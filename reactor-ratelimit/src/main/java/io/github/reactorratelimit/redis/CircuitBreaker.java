@@ -12,18 +12,20 @@ final class CircuitBreaker {
 
     static final int FAILURES_IN_A_ROW = 5;
 
-    private enum Kind {
-        /** All commands pass. */
-        CLOSED,
-        /** No command passes before {@code untilNanos}. */
-        OPEN,
-        /** The probe is in flight; no other command passes unless its reply is overdue at {@code untilNanos}. */
-        PROBING
+    /**
+     * How many commands failed in a row; after enough of them the breaker is open.
+     *
+     * @param untilNanos while it is open, no command passes before this time. The one that passes then is the
+     *     probe, and no other passes before its reply is overdue
+     */
+    private record State(int failures, long untilNanos) {
+
+        boolean isOpen() {
+            return failures >= FAILURES_IN_A_ROW;
+        }
     }
 
-    private record State(Kind kind, int failures, long untilNanos) {}
-
-    private static final State FINE = new State(Kind.CLOSED, 0, 0);
+    private static final State FINE = new State(0, 0);
 
     private static final AtomicReferenceFieldUpdater<CircuitBreaker, State> STATE =
             AtomicReferenceFieldUpdater.newUpdater(CircuitBreaker.class, State.class, "state");
@@ -48,15 +50,13 @@ final class CircuitBreaker {
      */
     boolean mayCall(long nowNanos) {
         State seen = state;
-        if (seen.kind() == Kind.CLOSED) {
-            return true;
-        }
-        return seen.untilNanos() - nowNanos <= 0
-                && STATE.compareAndSet(this, seen, new State(Kind.PROBING, seen.failures(), nowNanos + pauseNanos));
+        return !seen.isOpen()
+                || (seen.untilNanos() - nowNanos <= 0
+                        && STATE.compareAndSet(this, seen, new State(seen.failures(), nowNanos + pauseNanos)));
     }
 
     boolean isOpen() {
-        return state.kind() != Kind.CLOSED;
+        return state.isOpen();
     }
 
     /**
@@ -66,12 +66,12 @@ final class CircuitBreaker {
     long pauseLeft(long nowNanos) {
         State seen = state;
         long left = seen.untilNanos() - nowNanos;
-        return seen.kind() == Kind.CLOSED || left <= 0 ? pauseNanos : left;
+        return !seen.isOpen() || left <= 0 ? pauseNanos : left;
     }
 
     /** Redis answered; an error reply is an answer too. */
     void answered() {
-        if (!state.equals(FINE) && STATE.getAndSet(this, FINE).kind() != Kind.CLOSED) {
+        if (!state.equals(FINE) && STATE.getAndSet(this, FINE).isOpen()) {
             listener.availableAgain(node);
         }
     }
@@ -82,12 +82,9 @@ final class CircuitBreaker {
             return;
         }
         lastFailure = error;
-        State before = STATE.getAndUpdate(this, seen -> {
-            int failures = Math.min(seen.failures() + 1, FAILURES_IN_A_ROW);
-            boolean opens = seen.kind() != Kind.CLOSED || failures >= FAILURES_IN_A_ROW;
-            return opens ? new State(Kind.OPEN, failures, nowNanos + pauseNanos) : new State(Kind.CLOSED, failures, 0);
-        });
-        if (before.kind() == Kind.CLOSED && before.failures() + 1 >= FAILURES_IN_A_ROW) {
+        State before = STATE.getAndUpdate(
+                this, seen -> new State(Math.min(seen.failures() + 1, FAILURES_IN_A_ROW), nowNanos + pauseNanos));
+        if (before.failures() == FAILURES_IN_A_ROW - 1) {
             listener.unavailable(node, error);
         }
     }
