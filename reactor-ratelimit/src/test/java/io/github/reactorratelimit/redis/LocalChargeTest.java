@@ -105,6 +105,8 @@ class LocalChargeTest {
         spendWhileAway(7);
         comeBack();
         Await.until("7 are charged", () -> remaining() == 93);
+        // At most one call for a key is in flight, so the reply to the charge has come too.
+        assertThat(limiter.peek("k").block(PATIENCE).degraded()).isFalse();
         spendWhileAway(2);
         comeBack();
         Await.until("2 are charged", () -> remaining() == 91);
