@@ -13,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -57,26 +58,13 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     private final TreeSet<KeyQueue<?>> held = new TreeSet<>(
             Comparator.<KeyQueue<?>>comparingLong(one -> one.heldAt).thenComparingLong(one -> one.number));
 
-    /** The task that is scheduled; null if there is none. One that could not be disposed in time fires in vain. */
-    private @Nullable Alarm pending;
+    /** When the pending task fires; {@link Algorithm#UNKNOWN} if there is none. One that could not be disposed in time fires in vain. */
+    private long pendingAt = Algorithm.UNKNOWN;
 
-    /** A task that signals at a time. */
-    private final class Alarm implements Runnable {
+    /** Whether the pending task has fired. Each task has a flag of its own, because a replaced one may fire late. */
+    private AtomicBoolean hasFired = new AtomicBoolean();
 
-        private final long at;
-        private volatile boolean fired;
-        private Disposable task = Disposables.disposed();
-
-        Alarm(long at) {
-            this.at = at;
-        }
-
-        @Override
-        public void run() {
-            fired = true;
-            signal();
-        }
-    }
+    private Disposable pending = Disposables.disposed();
 
     /** @param maker makes the queue of a key when its first waiter joins */
     public KeyQueues(LimiterSettings settings, BiFunction<QueueRuntime, R, Q> maker) {
@@ -183,8 +171,8 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
 
     @Override
     protected final void drain() {
-        if (pending != null && pending.fired) {
-            pending = null;
+        if (hasFired.get()) {
+            pendingAt = Algorithm.UNKNOWN;
         }
         for (KeyQueue<?> queue = rescheduled.poll(); queue != null; queue = rescheduled.poll()) {
             hold(queue, queue.wakeAt);
@@ -196,12 +184,12 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
             due.wakeAt = Algorithm.UNKNOWN;
             due.signal();
         }
-        // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
-        if (pending != null && (held.isEmpty() || pending.at > held.first().heldAt)) {
-            pending.task.dispose();
-            pending = null;
-        }
-        if (pending == null && !held.isEmpty()) {
+        if (held.isEmpty()) {
+            pending.dispose();
+            pendingAt = Algorithm.UNKNOWN;
+        } else if (pendingAt > held.first().heldAt) {
+            // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
+            pending.dispose();
             schedule(held.first());
         }
     }
@@ -217,13 +205,19 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     }
 
     private void schedule(KeyQueue<?> queue) {
-        Alarm alarm = new Alarm(queue.heldAt);
-        long delay = Math.max(0, alarm.at - queue.key.now());
+        long at = queue.heldAt;
+        long delay = Math.max(0, at - queue.key.now());
+        AtomicBoolean fired = new AtomicBoolean();
+        Runnable task = () -> {
+            fired.set(true);
+            signal();
+        };
         try {
-            pending = alarm;
-            alarm.task = runtime.scheduler().schedule(alarm, delay, TimeUnit.NANOSECONDS);
+            pendingAt = at;
+            hasFired = fired;
+            pending = runtime.scheduler().schedule(task, delay, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException refused) {
-            pending = null;
+            pendingAt = Algorithm.UNKNOWN;
             hold(queue, Algorithm.UNKNOWN);
             if (runtime.scheduler().isDisposed()) {
                 runtime.closeNow();
