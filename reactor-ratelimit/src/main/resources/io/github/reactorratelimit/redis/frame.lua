@@ -33,7 +33,8 @@
 -- digit of its form and its state, with `;` between. The algorithms say what a state is.
 -- All is read and computed before the first write of a key.
 
--- The shift of slots is kept so much longer than anything else matters, for those who hold them.
+-- How much longer than anything else matters a value is kept: the shift of slots for those who hold them; after a carry-over the
+-- policy version, also of a key that recovers meanwhile, for an instance that has not heard of it.
 local KEPT_LONGER = 60000000
 
 local function policies_of(part_texts)
@@ -271,9 +272,10 @@ local function save()
       write('DEL', part.log_key)
     end
   end
-  if is_spent or key.pause > now or key.shift ~= 0 then
+  local is_kept = key.shift ~= 0 or key.carried > now - KEPT_LONGER
+  if is_spent or key.pause > now or is_kept then
     if head ~= '' or #texts > 1 or not key.parts[1].log_key then
-      longest = key.shift ~= 0 and longest + KEPT_LONGER or longest
+      longest = is_kept and longest + KEPT_LONGER or longest
       write('SET', key.name, FORMAT .. head .. table.concat(texts, ';'), 'PX', text(ttl_millis(longest)))
     end
   elseif key.stored then

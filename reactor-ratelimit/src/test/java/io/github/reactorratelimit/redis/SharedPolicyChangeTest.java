@@ -137,6 +137,30 @@ class SharedPolicyChangeTest {
         assertThat(one.tryAcquire("never seen", 30).block(PATIENCE).allowed()).isTrue();
     }
 
+    /** The key says its policy for a minute after the change, although nothing is spent any more. */
+    @Test
+    void processThatHasNotHeardOfAChangeFollowsItAtAKeyThatRecoveredMeanwhile() {
+        RateLimiter one = process(TokenBucket.perHour(10));
+        RedisStore withoutSignals =
+                RedisStore.of(redis.connect()).withoutSelfTest().withDeadline(PATIENCE);
+        stores.add(withoutSignals);
+        RateLimiter other = RateLimiter.builder(TokenBucket.perHour(10))
+                .name(name)
+                .store(withoutSignals)
+                .build();
+        limiters.add(other);
+        take(other, 10);
+        change(one, TokenBucket.perSecond(1_000));
+        Await.until("the key has recovered", () -> look(one).remaining() == 1_000);
+        long recoveredNanos = System.nanoTime();
+        Await.until(
+                "a key without usage would be gone",
+                () -> System.nanoTime() - recoveredNanos > ofMillis(50).toNanos());
+        assertThat(other.policy()).as("it has not heard").isEqualTo(TokenBucket.perHour(10));
+        assertThat(take(other, 10).limit()).isEqualTo(1_000);
+        assertThat(other.policy()).isEqualTo(TokenBucket.perSecond(1_000));
+    }
+
     /** The usage had recovered, so the change carried nothing over. */
     @Test
     void refundOfADebitUnderAPolicyThatWasReplacedIsLost() {
