@@ -125,9 +125,7 @@ final class DenialCache {
         /** How much longer so many more permits take, in whole microseconds; 0 if it is not known. */
         private long floorNanos(long more) {
             BucketRate known = rate;
-            return known == null
-                    ? 0
-                    : NANOS_PER_MICRO * Math.floorDiv(known.costParts(more), known.partsPerTick());
+            return known == null ? 0 : NANOS_PER_MICRO * Math.floorDiv(known.costParts(more), known.partsPerTick());
         }
     }
 
