@@ -61,7 +61,7 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     /** When the pending task fires; {@link Algorithm#UNKNOWN} if there is none. One that could not be disposed in time fires in vain. */
     private long pendingAt = Algorithm.UNKNOWN;
 
-    /** Whether the pending task has fired. Each task has a flag of its own, because a replaced one may fire late. */
+    /** Whether the pending task has fired. Each task has its own flag, because a replaced one may fire late. */
     private AtomicBoolean hasFired = new AtomicBoolean();
 
     private Disposable pending = Disposables.disposed();

@@ -39,7 +39,7 @@ final class RedisScript {
     }
 
     /**
-     * Its functions are built anew for each call. Those of most files lie in one function, which takes what they
+     * Redis builds its functions again for each call. Those of most files lie in one function, which takes what they
      * need from the first files once; otherwise Redis would search for it once for each of them.
      */
     private static final class Commands {

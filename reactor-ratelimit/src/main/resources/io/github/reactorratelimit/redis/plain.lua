@@ -1,7 +1,7 @@
 -- plain.lua: the beginning of the script. Reads the arguments and all values, and decides the plain keys: acquires of one GCRA or
 -- token bucket that is full when a key is new, for a key without pause, policy version and slots. The head of frame.lua
 -- lists the arguments and replies. All values are read together, because a command costs more than a decision. Redis builds
--- each function anew for each call, so what plain keys do not need comes behind.
+-- each function again for each call, so what plain keys do not need comes behind.
 --
 -- Plain keys are decided and written exactly as by frame.lua with level.lua, whose steps are written out here; CommandTwinTest compares.
 -- BucketRate.java works out what the reply does not say of each acquire.
