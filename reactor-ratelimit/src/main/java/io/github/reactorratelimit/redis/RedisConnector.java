@@ -46,7 +46,8 @@ final class RedisConnector {
     private static final long SHUTDOWN_SECONDS = 2;
 
     /**
-     * A shutdown that comes between others of the same client may never be confirmed; it goes on by itself.
+     * Lettuce may never confirm a shutdown that comes between others of the same client, or a close that meets a node of a
+     * Cluster being connected to; it goes on by itself.
      */
     private static final Duration PATIENCE_WITH_SHUTDOWN = Duration.ofSeconds(2 * SHUTDOWN_SECONDS);
 
@@ -215,8 +216,9 @@ final class RedisConnector {
                                     connection,
                                     pubSub,
                                     Mono.whenDelayError(
-                                            Mono.fromCompletionStage(pubSub::closeAsync),
-                                            Mono.fromCompletionStage(connection::closeAsync))))
+                                                    Mono.fromCompletionStage(pubSub::closeAsync),
+                                                    Mono.fromCompletionStage(connection::closeAsync))
+                                            .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty())))
                     .onErrorMap(error -> unreachable("", error))
                     .subscribeOn(Schedulers.boundedElastic())
                     .cache();
@@ -248,8 +250,8 @@ final class RedisConnector {
                         thread -> Mono.fromCallable(() -> client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS))
                                 .subscribeOn(thread),
                         Scheduler::dispose)
-                .flatMap(
-                        ending -> Mono.<Void>fromCompletionStage(ending).timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty()));
+                .flatMap(Mono::<Void>fromCompletionStage)
+                .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
         Mono<Void> ofResources = Mono.<Void>create(ended -> resources
                         .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)
                         .addListener(end -> ended.success()))

@@ -89,10 +89,17 @@ public final class Cluster implements Topology {
         return servers.stream().map(RedisServer::uri).toList();
     }
 
-    /** A new connection that follows failovers and reads from masters only. Its commands give up soon: a node may be down. */
+    /**
+     * A new connection that follows failovers and reads from masters only. Its commands give up soon: a node may be down. It is
+     * connected to every master at once: Lettuce's {@code close()} may wait for ever when a master is being connected to meanwhile.
+     */
     public StatefulRedisClusterConnection<String, String> connect() {
         StatefulRedisClusterConnection<String, String> connection = client.connect();
         connection.setTimeout(Clients.PATIENCE);
+        connection.getPartitions().stream()
+                .filter(node -> !node.hasNoSlots())
+                .map(RedisClusterNode::getUri)
+                .forEach(uri -> connection.getConnection(uri.getHost(), uri.getPort()));
         return connection;
     }
 
