@@ -4,11 +4,10 @@ import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import java.util.ArrayDeque;
-import java.util.Collection;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Queue;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -45,9 +44,11 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
     /** The key as the next grant comes from it; that of the first waiter until a subclass replaces it in the drain loop. */
     protected volatile R key;
 
-    /** The fields below belong to the drain loop. The waiters in order of arrival. */
-    private final Set<Waiter<R>> waiters = new LinkedHashSet<>();
+    /** The fields below belong to the drain loop. The first and the last waiter in order of arrival; the others are linked to them. */
+    private @Nullable Waiter<R> first;
 
+    private @Nullable Waiter<R> last;
+    private int size;
     private long permits;
     private long mostPermits;
 
@@ -124,7 +125,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     @Override
     protected final boolean isDone() {
-        return waiters.isEmpty() && mailbox.isEmpty() && !isBusy();
+        return size == 0 && mailbox.isEmpty() && !isBusy();
     }
 
     @Override
@@ -221,14 +222,33 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     private void link(Waiter<R> waiter) {
         waiter.linked = true;
-        waiters.add(waiter);
+        waiter.previous = last;
+        if (last == null) {
+            first = waiter;
+        } else {
+            last.next = waiter;
+        }
+        last = waiter;
+        size++;
         permits += waiter.permits();
-        mostPermits = waiters.size() == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
+        mostPermits = size == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
     }
 
     private void unlink(Waiter<R> waiter) {
         waiter.linked = false;
-        waiters.remove(waiter);
+        if (waiter.previous == null) {
+            first = waiter.next;
+        } else {
+            waiter.previous.next = waiter.next;
+        }
+        if (waiter.next == null) {
+            last = waiter.previous;
+        } else {
+            waiter.next.previous = waiter.previous;
+        }
+        waiter.previous = null;
+        waiter.next = null;
+        size--;
         permits -= waiter.permits();
         if (deadlines != null) {
             deadlines.remove(waiter);
@@ -238,22 +258,26 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** The head. */
     protected final @Nullable Waiter<R> first() {
-        return waiters.isEmpty() ? null : waiters.iterator().next();
+        return first;
     }
 
-    /** The waiters in order of arrival. */
-    protected final Collection<Waiter<R>> waiters() {
+    /** The waiters that are here now, in order of arrival. */
+    protected final List<Waiter<R>> waiters() {
+        List<Waiter<R>> waiters = new ArrayList<>(size);
+        for (Waiter<R> waiter = first; waiter != null; waiter = waiter.next) {
+            waiters.add(waiter);
+        }
         return waiters;
     }
 
     /** How many waiters there are. */
     protected final int size() {
-        return waiters.size();
+        return size;
     }
 
     /** Whether there are more waiters than may wait for one key. */
     protected final boolean isOverfull() {
-        return waiters.size() > runtime.maxWaiters;
+        return size > runtime.maxWaiters;
     }
 
     /** What all of them need together. */
@@ -291,7 +315,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** Fails all waiters. */
     protected final void failAll(Throwable cause) {
-        for (Waiter<R> waiter = first(); waiter != null; waiter = first()) {
+        for (Waiter<R> waiter = first; waiter != null; waiter = first) {
             answer(waiter, cause, WaitOutcome.CLOSED);
         }
     }

@@ -6,7 +6,6 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,8 +35,10 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
 
     /** The key's pause, state or policy changed: waiters are rescheduled by {@code changed}. */
     void reschedule(ImmediateKey changed) {
-        post(now -> key = changed);
-        reschedule();
+        post(now -> {
+            key = changed;
+            rescheduleAll(now);
+        });
     }
 
     /** The policy may have changed. */
@@ -47,8 +48,11 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
 
     /** The key starts afresh: no permits came due before now. */
     void reset(ImmediateKey fresh) {
-        post(now -> lastDueAt = now);
-        reschedule(fresh);
+        post(now -> {
+            key = fresh;
+            lastDueAt = now;
+            rescheduleAll(now);
+        });
     }
 
     /** A waiter may be due, and all of them are granted earlier. */
@@ -138,7 +142,7 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
     private void rescheduleAll(long now) {
         long notBefore = Math.max(now, key.pausedUntil());
         Projection<?> end = key.projection(now);
-        for (Waiter<ImmediateKey> waiter : List.copyOf(waiters())) {
+        for (Waiter<ImmediateKey> waiter : waiters()) {
             end = placed(waiter, end, now, notBefore);
         }
         tail = end;
@@ -170,10 +174,8 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
         if (all != null) {
             return all;
         }
-        for (Waiter<ImmediateKey> waiter : waiters()) {
-            if (waiter != head && waiter != newcomer) {
-                end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
-            }
+        for (Waiter<ImmediateKey> waiter = head.next; waiter != null && waiter != newcomer; waiter = waiter.next) {
+            end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
         }
         return end;
     }

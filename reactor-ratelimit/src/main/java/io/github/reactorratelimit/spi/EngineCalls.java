@@ -171,7 +171,7 @@ final class EngineCalls {
 
         @Override
         protected Mono<?> call() {
-            List<Waiter<Command>> commands = List.copyOf(waiters());
+            List<Waiter<Command>> commands = waiters();
             batch = commands;
             return Mono.zip(engine.get(key.key()).singleOptional(), engine.now())
                     .flatMap(read -> swap(commands, read.getT1().orElse(null), read.getT2()))
