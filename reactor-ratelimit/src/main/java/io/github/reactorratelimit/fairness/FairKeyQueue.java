@@ -111,7 +111,6 @@ final class FairKeyQueue extends KeyQueue<FairCall> {
 
     @Override
     protected long serve(long now) {
-        expire(now);
         request(now);
         if (impatient() == null) {
             return retryAt;
@@ -129,7 +128,7 @@ final class FairKeyQueue extends KeyQueue<FairCall> {
             denied(permits, decision, now);
         } else if (answer instanceof RateLimiterClosedException gone) {
             failAll(gone);
-            runtime.dispatchIfDisposed();
+            runtime.dispatch();
         } else if (answer instanceof Throwable failure) {
             answerNextOf(permits, failure, WaitOutcome.DENIED);
         } else {

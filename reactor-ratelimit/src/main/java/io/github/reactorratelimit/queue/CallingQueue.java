@@ -34,7 +34,6 @@ public abstract class CallingQueue<R extends QueuedRequest> extends KeyQueue<R> 
 
     @Override
     protected long serve(long now) {
-        expire(now);
         if (inFlight || size() == 0) {
             return Algorithm.UNKNOWN;
         }

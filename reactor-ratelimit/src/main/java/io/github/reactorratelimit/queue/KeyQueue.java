@@ -3,18 +3,21 @@ package io.github.reactorratelimit.queue;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
+import reactor.core.Disposables;
+import reactor.core.scheduler.Scheduler;
 
 /**
  * The queue of one key: its waiters in order of arrival, each of which can be removed in constant time. Everything that happens to
@@ -28,48 +31,39 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
-    /** The queues of a limiter. */
-    interface Owner {
-
-        /** Another {@link #wakeAt}. */
-        void rescheduled(KeyQueue<?> queue);
-
-        /** It accepts no waiter any more. */
-        void retired(KeyQueue<?> queue);
-    }
-
-    private final QueueRuntime runtime;
+    final QueueRuntime runtime;
 
     /** Waiters that join, and later those that cancel; and events. */
     private final Queue<Object> mailbox = new ConcurrentLinkedQueue<>();
 
-    private final AtomicInteger length = new AtomicInteger();
+    private final AtomicLong waitingPermits = new AtomicLong();
 
-    /** Written before the first waiter joins. */
-    private @Nullable Owner owner;
-
-    /** When the owner signals it. Written by the drain loop, and by the owner before it signals. */
-    volatile long wakeAt = Algorithm.UNKNOWN;
-
-    /** The owner's: under which time it holds this queue, and what tells it from others with the same time. */
-    long heldAt = Algorithm.UNKNOWN;
-
-    long number;
+    /** Whether a timer task has fired since the drain loop last looked. */
+    private volatile boolean hasFired;
 
     /** The key as the next grant comes from it; that of the first waiter until a subclass replaces it in the drain loop. */
     protected volatile R key;
 
-    /** The fields below belong to the drain loop. The waiters in order of arrival. */
-    private final Set<Waiter<R>> waiters = new LinkedHashSet<>();
+    /** The fields below belong to the drain loop. The first and the last waiter in order of arrival; the others are linked to them. */
+    private @Nullable Waiter<R> first;
 
+    private @Nullable Waiter<R> last;
+    private int size;
     private long permits;
     private long mostPermits;
 
     /** Waiters with a deadline that nothing else watches, by that deadline. */
     private @Nullable TreeSet<Waiter<R>> deadlines;
 
-    private List<Runnable> following = List.of();
+    /** What runs at the end of this round of the drain loop. */
+    private final Queue<Runnable> following = new ArrayDeque<>(0);
+
     private long sequence;
+
+    /** When the pending timer task fires; {@link Algorithm#UNKNOWN} if there is none. */
+    private long pendingAt = Algorithm.UNKNOWN;
+
+    private Disposable pending = Disposables.disposed();
 
     /** The time of this round of the drain loop. */
     private long drainedAt;
@@ -77,11 +71,6 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
     protected KeyQueue(QueueRuntime runtime, R key) {
         this.runtime = runtime;
         this.key = key;
-    }
-
-    final void belongsTo(Owner queues, long id) {
-        owner = queues;
-        number = id;
     }
 
     /** Accepts a newcomer, which is in the queue already, or denies it. */
@@ -101,14 +90,14 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
         return false;
     }
 
-    /** The waiters in this queue, those in the mailbox included. */
-    public final int length() {
-        return length.get();
+    /** What the waiters in this queue need together, those in the mailbox included; 0 only if there are none. */
+    public final long waitingPermits() {
+        return waitingPermits.get();
     }
 
     /** False if the queue has retired without this waiter. */
     final boolean join(Waiter<R> waiter) {
-        length.incrementAndGet();
+        waitingPermits.addAndGet(waiter.permits());
         mailbox.offer(waiter);
         return signal() || !mailbox.remove(waiter);
     }
@@ -127,35 +116,31 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** Runs the task after everything that is in the mailbox now was handled. */
     final void afterwards(Runnable task) {
-        LongConsumer event = now -> follow(task);
+        LongConsumer event = now -> following.add(task);
         mailbox.offer(event);
         if (!signal() && mailbox.remove(event)) {
             task.run();
         }
     }
 
-    private void follow(Runnable task) {
-        if (following.isEmpty()) {
-            following = new ArrayList<>();
-        }
-        following.add(task);
-    }
-
     @Override
     protected final boolean isDone() {
-        return waiters.isEmpty() && mailbox.isEmpty() && !isBusy();
+        return size == 0 && mailbox.isEmpty() && !isBusy();
     }
 
     @Override
     protected final void retired() {
-        if (owner != null) {
-            owner.retired(this);
-        }
+        runtime.retired(key.key(), this);
     }
 
     @Override
     protected final void drain() {
         long next = Algorithm.UNKNOWN;
+        if (hasFired) {
+            // Not after the queue has looked at the time: a task that fires meanwhile would be forgotten.
+            hasFired = false;
+            pendingAt = Algorithm.UNKNOWN;
+        }
         try {
             drainedAt = key.now();
             for (Object mail = mailbox.poll(); mail != null; mail = mailbox.poll()) {
@@ -164,20 +149,52 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
             if (runtime.isClosed()) {
                 failAll(runtime.closedException());
             }
+            denyUntil(drainedAt, drainedAt, Algorithm.UNKNOWN);
             next = serve(drainedAt);
             Waiter<R> impatient = impatient();
             next = impatient == null ? next : Math.min(next, impatient.notAfter());
         } catch (Throwable broken) {
             failAll(broken);
         }
-        if (wakeAt != next && owner != null) {
-            wakeAt = next;
-            owner.rescheduled(this);
-        }
+        wakeAt(next);
         runtime.dispatch();
-        List<Runnable> tasks = following;
-        following = List.of();
-        tasks.forEach(Runnable::run);
+        for (Runnable task = following.poll(); task != null; task = following.poll()) {
+            task.run();
+        }
+    }
+
+    /**
+     * Looks again at this time, which is absolute, so that lateness never adds up. A task for an earlier time stays: it fires in vain
+     * and schedules the next, cheaper than scheduling twice. One that could not be disposed in time fires in vain too.
+     */
+    private void wakeAt(long next) {
+        if (next == Algorithm.UNKNOWN || next < pendingAt) {
+            pending.dispose();
+            pendingAt = next;
+            if (next != Algorithm.UNKNOWN) {
+                schedule(next - key.now());
+            }
+        }
+    }
+
+    private void schedule(long delayNanos) {
+        Scheduler scheduler = runtime.scheduler;
+        try {
+            pending = scheduler.schedule(this::fire, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException refused) {
+            pendingAt = Algorithm.UNKNOWN;
+            if (scheduler.isDisposed()) {
+                runtime.closeNow();
+            } else {
+                failAll(new IllegalStateException(
+                        "scheduler must be able to delay tasks, but this one refused: " + scheduler, refused));
+            }
+        }
+    }
+
+    private void fire() {
+        hasFired = true;
+        signal();
     }
 
     @SuppressWarnings("unchecked")
@@ -193,7 +210,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
                 link(waiter);
                 admit(waiter, now);
             } else {
-                length.decrementAndGet();
+                waitingPermits.addAndGet(-waiter.permits());
                 ended(waiter, false, WaitOutcome.CANCELLED);
             }
         } else if (waiter.linked) {
@@ -205,34 +222,62 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     private void link(Waiter<R> waiter) {
         waiter.linked = true;
-        waiters.add(waiter);
+        waiter.previous = last;
+        if (last == null) {
+            first = waiter;
+        } else {
+            last.next = waiter;
+        }
+        last = waiter;
+        size++;
         permits += waiter.permits();
-        mostPermits = waiters.size() == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
+        mostPermits = size == 1 ? waiter.permits() : Math.max(mostPermits, waiter.permits());
     }
 
     private void unlink(Waiter<R> waiter) {
         waiter.linked = false;
-        waiters.remove(waiter);
+        if (waiter.previous == null) {
+            first = waiter.next;
+        } else {
+            waiter.previous.next = waiter.next;
+        }
+        if (waiter.next == null) {
+            last = waiter.previous;
+        } else {
+            waiter.next.previous = waiter.previous;
+        }
+        waiter.previous = null;
+        waiter.next = null;
+        size--;
         permits -= waiter.permits();
         if (deadlines != null) {
             deadlines.remove(waiter);
         }
-        length.decrementAndGet();
+        waitingPermits.addAndGet(-waiter.permits());
     }
 
     /** The head. */
     protected final @Nullable Waiter<R> first() {
-        return waiters.isEmpty() ? null : waiters.iterator().next();
+        return first;
     }
 
-    /** The waiters in order of arrival. */
-    protected final Collection<Waiter<R>> waiters() {
+    /** The waiters that are here now, in order of arrival. */
+    protected final List<Waiter<R>> waiters() {
+        List<Waiter<R>> waiters = new ArrayList<>(size);
+        for (Waiter<R> waiter = first; waiter != null; waiter = waiter.next) {
+            waiters.add(waiter);
+        }
         return waiters;
     }
 
     /** How many waiters there are. */
     protected final int size() {
-        return waiters.size();
+        return size;
+    }
+
+    /** Whether there are more waiters than may wait for one key. */
+    protected final boolean isOverfull() {
+        return size > runtime.maxWaiters;
     }
 
     /** What all of them need together. */
@@ -261,11 +306,6 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
         return deadlines == null || deadlines.isEmpty() ? null : deadlines.first();
     }
 
-    /** Denies the watched waiters whose deadline has passed. */
-    protected final void expire(long now) {
-        denyUntil(now, now, Algorithm.UNKNOWN);
-    }
-
     /** Denies the watched waiters whose deadline is not after {@code lastDeadline}. */
     protected final void denyUntil(long lastDeadline, long now, long grantedAt) {
         for (Waiter<R> late = impatient(); late != null && late.notAfter() <= lastDeadline; late = impatient()) {
@@ -275,7 +315,7 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** Fails all waiters. */
     protected final void failAll(Throwable cause) {
-        for (Waiter<R> waiter = first(); waiter != null; waiter = first()) {
+        for (Waiter<R> waiter = first; waiter != null; waiter = first) {
             answer(waiter, cause, WaitOutcome.CLOSED);
         }
     }
@@ -299,8 +339,8 @@ public abstract class KeyQueue<R extends QueuedRequest> extends DrainLoop {
 
     /** A waiter that was answered departs when its subscriber's code has run, one that cancelled departs now. */
     private void ended(Waiter<R> waiter, boolean claimed, WaitOutcome outcome) {
-        runtime.recorder().queueChanged(-1);
-        runtime.recorder().waited(claimed ? outcome : WaitOutcome.CANCELLED, drainedAt - waiter.arrivedAt);
+        runtime.recorder.queueChanged(-1);
+        runtime.recorder.waited(claimed ? outcome : WaitOutcome.CANCELLED, drainedAt - waiter.arrivedAt);
         if (!claimed) {
             runtime.departed();
         }

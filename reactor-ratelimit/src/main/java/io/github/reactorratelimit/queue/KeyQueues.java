@@ -4,34 +4,22 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
-import io.github.reactorratelimit.algorithm.Algorithm;
-import java.util.Comparator;
 import java.util.Map;
-import java.util.Queue;
-import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
-import reactor.core.Disposable;
-import reactor.core.Disposables;
 import reactor.core.publisher.Mono;
 
 /**
  * The queues of one limiter: one for each key with waiters, none for other keys; and the pauses of keys, which hold up
- * their queues. Its drain loop is their timer: it signals them at
- * their times with one pending task, scheduled for the earliest of them against absolute time, so that lateness never adds up.
+ * their queues.
  *
  * @param <R> what waiters request
  * @param <Q> the queue of a key
  */
-public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends DrainLoop implements KeyQueue.Owner {
+public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> {
 
     /** The end of a pause that never was. */
     public static final long NOT_PAUSED = Long.MIN_VALUE;
@@ -51,24 +39,9 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     /** Doubles with what is left after a sweep, so that sweeps cost little per pause. */
     private volatile int sweepAbove = FIRST_SWEEP_ABOVE;
 
-    private final AtomicLong numbers = new AtomicLong();
-    private final Queue<KeyQueue<?>> rescheduled = new ConcurrentLinkedQueue<>();
-
-    /** The fields below belong to the drain loop. The queues that want to be signalled. */
-    private final TreeSet<KeyQueue<?>> held = new TreeSet<>(
-            Comparator.<KeyQueue<?>>comparingLong(one -> one.heldAt).thenComparingLong(one -> one.number));
-
-    /** When the pending task fires; {@link Algorithm#UNKNOWN} if there is none. One that could not be disposed in time fires in vain. */
-    private long pendingAt = Algorithm.UNKNOWN;
-
-    /** Whether the pending task has fired. Each task has its own flag, because a replaced one may fire late. */
-    private AtomicBoolean hasFired = new AtomicBoolean();
-
-    private Disposable pending = Disposables.disposed();
-
     /** @param maker makes the queue of a key when its first waiter joins */
     public KeyQueues(LimiterSettings settings, BiFunction<QueueRuntime, R, Q> maker) {
-        this.runtime = new QueueRuntime(settings, () -> forEachQueue(DrainLoop::signal));
+        this.runtime = new QueueRuntime(settings, queues);
         this.maker = maker;
     }
 
@@ -131,7 +104,7 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
 
     /** Permits are delivered to a waiter. */
     void delivering(Waiter<R> waiter, Debit debit) {
-        RateLimitRecorder recorder = runtime.recorder();
+        RateLimitRecorder recorder = runtime.recorder;
         if (waiter.dueAt != Waiter.NOT_DUE && recorder != RateLimitRecorder.NOOP) {
             recorder.deliveredLate(Math.max(0, waiter.request().now() - waiter.dueAt));
         }
@@ -141,7 +114,7 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     private Q join(Waiter<R> waiter) {
         waiter.joined = true;
         runtime.joined();
-        runtime.recorder().queueChanged(1);
+        runtime.recorder.queueChanged(1);
         Q queue = queueFor(waiter.request());
         while (!queue.join(waiter)) {
             queues.remove(waiter.request().key(), queue);
@@ -151,88 +124,13 @@ public class KeyQueues<R extends QueuedRequest, Q extends KeyQueue<R>> extends D
     }
 
     private Q queueFor(R request) {
-        return queues.computeIfAbsent(request.key(), name -> {
-            Q made = maker.apply(runtime, request);
-            made.belongsTo(this, numbers.incrementAndGet());
-            return made;
-        });
-    }
-
-    @Override
-    public final void retired(KeyQueue<?> queue) {
-        queues.remove(queue.key.key(), queue);
-    }
-
-    @Override
-    public final void rescheduled(KeyQueue<?> queue) {
-        rescheduled.offer(queue);
-        signal();
-    }
-
-    @Override
-    protected final void drain() {
-        if (hasFired.get()) {
-            pendingAt = Algorithm.UNKNOWN;
-        }
-        for (KeyQueue<?> queue = rescheduled.poll(); queue != null; queue = rescheduled.poll()) {
-            hold(queue, queue.wakeAt);
-        }
-        while (!held.isEmpty() && held.first().heldAt <= held.first().key.now()) {
-            KeyQueue<?> due = held.first();
-            hold(due, Algorithm.UNKNOWN);
-            // Before the signal: the queue then sets it again, also to the same time.
-            due.wakeAt = Algorithm.UNKNOWN;
-            due.signal();
-        }
-        if (held.isEmpty()) {
-            pending.dispose();
-            pendingAt = Algorithm.UNKNOWN;
-        } else if (pendingAt > held.first().heldAt) {
-            // A task for an earlier time stays: it fires in vain and schedules the next, cheaper than scheduling twice.
-            pending.dispose();
-            schedule(held.first());
-        }
-    }
-
-    private void hold(KeyQueue<?> queue, long at) {
-        if (queue.heldAt != Algorithm.UNKNOWN) {
-            held.remove(queue);
-        }
-        queue.heldAt = at;
-        if (at != Algorithm.UNKNOWN) {
-            held.add(queue);
-        }
-    }
-
-    private void schedule(KeyQueue<?> queue) {
-        long at = queue.heldAt;
-        long delay = Math.max(0, at - queue.key.now());
-        AtomicBoolean fired = new AtomicBoolean();
-        Runnable task = () -> {
-            fired.set(true);
-            signal();
-        };
-        try {
-            pendingAt = at;
-            hasFired = fired;
-            pending = runtime.scheduler().schedule(task, delay, TimeUnit.NANOSECONDS);
-        } catch (RejectedExecutionException refused) {
-            pendingAt = Algorithm.UNKNOWN;
-            hold(queue, Algorithm.UNKNOWN);
-            if (runtime.scheduler().isDisposed()) {
-                runtime.closeNow();
-            } else {
-                queue.post(now -> queue.failAll(new IllegalStateException(
-                        "scheduler must be able to delay tasks, but this one refused: " + runtime.scheduler(),
-                        refused)));
-            }
-        }
+        return queues.computeIfAbsent(request.key(), key -> maker.apply(runtime, request));
     }
 
     /** The queue of a key with waiters, null for other keys. */
     public final @Nullable Q queue(String key) {
         Q queue = queues.isEmpty() ? null : queues.get(key);
-        return queue == null || queue.length() == 0 ? null : queue;
+        return queue == null || queue.waitingPermits() == 0 ? null : queue;
     }
 
     /** Does something with the queue of a key, if it has waiters. */

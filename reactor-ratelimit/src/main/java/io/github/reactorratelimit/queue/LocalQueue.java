@@ -6,7 +6,6 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitRecorder.WaitOutcome;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Projection;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,47 +17,41 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalQueue extends KeyQueue<ImmediateKey> {
 
-    private final int maxWaiters;
-
-    /** Where the queue ends; null while it is not known. Written by the drain loop, read by all. */
+    /** Where the queue ends; null while it is not known. Written by the drain loop, read by all, as is the field below. */
     private volatile @Nullable Projection<?> tail;
 
-    /** The drain loop's, as are the fields below. An end that is too late since a waiter left: no waiter is granted later. */
-    private @Nullable Projection<?> latestTail;
+    /** Whether a waiter left since: then the tail is too late, and no waiter is granted later. */
+    private volatile boolean isTailLate;
 
-    /** No waiter is due earlier: the due time of the last grant, or the reset of the key. */
+    /** The fields below belong to the drain loop. No waiter is due earlier: the due time of the last grant, or the reset of the key. */
     private long lastDueAt = Long.MIN_VALUE;
 
     /** When permits last came back. What they make possible was not due before. */
     private long refundedAt = Long.MIN_VALUE;
 
-    private boolean endWanted;
-    private boolean rescheduleWanted;
-
-    LocalQueue(QueueRuntime runtime, int maxWaiters, ImmediateKey key) {
+    LocalQueue(QueueRuntime runtime, ImmediateKey key) {
         super(runtime, key);
-        this.maxWaiters = maxWaiters;
     }
 
     /** The key's pause, state or policy changed: waiters are rescheduled by {@code changed}. */
     void reschedule(ImmediateKey changed) {
         post(now -> {
             key = changed;
-            rescheduleWanted = true;
+            rescheduleAll(now);
         });
     }
 
     /** The policy may have changed. */
     void reschedule() {
-        post(now -> rescheduleWanted = true);
+        post(this::rescheduleAll);
     }
 
     /** The key starts afresh: no permits came due before now. */
     void reset(ImmediateKey fresh) {
         post(now -> {
             key = fresh;
-            rescheduleWanted = true;
             lastDueAt = now;
+            rescheduleAll(now);
         });
     }
 
@@ -66,34 +59,24 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
     void permitsCameBack() {
         post(now -> {
             refundedAt = now;
-            forgetTail();
+            isTailLate = true;
         });
     }
 
-    /** When permits would be granted behind all waiters; too early a time while the drain loop is at work. */
-    long preview(long notBefore, long permits) {
-        Projection<?> end = tail;
-        if (end == null) {
-            post(now -> endWanted = true);
-            end = tail;
+    /** Where the queue ends; null while the drain loop is at work and has not found it yet. */
+    @Nullable
+    Projection<?> end() {
+        if (tail == null || isTailLate) {
+            post(now -> exactTail(null, now));
         }
-        if (end != null) {
-            return end.preview(notBefore, permits);
-        }
-        long wait = key.waitNanos(notBefore, permits);
-        return wait == Algorithm.UNKNOWN ? wait : notBefore + Math.max(wait, 1);
+        return isTailLate ? null : tail;
     }
 
+    /** Those behind a waiter that leaves without a grant move up. */
     @Override
     protected void left(Waiter<ImmediateKey> waiter, boolean granted) {
-        forgetTail();
-    }
-
-    /** The queue ends earlier than before. */
-    private void forgetTail() {
-        if (tail != null) {
-            latestTail = tail;
-            tail = null;
+        if (!granted) {
+            isTailLate = true;
         }
     }
 
@@ -107,20 +90,21 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
             watch(newcomer);
         }
         long notBefore = Math.max(now, key.pausedUntil());
-        if (size() > maxWaiters || permits() > key.policy().queueCapacity()) {
-            Projection<?> end = endBefore(newcomer, now);
-            deny(newcomer, now, end.preview(notBefore, newcomer.permits()));
-            tail = end;
-        } else if (tail != null || (newcomer.hasDeadline() && !isSurelyInTime(newcomer, notBefore))) {
-            tail = placed(newcomer, endBefore(newcomer, now), now, notBefore);
-        } else if (latestTail != null) {
-            latestTail = latestTail.place(notBefore, newcomer.permits());
+        if (isOverfull() || permits() > key.policy().queueCapacity()) {
+            turnAway(newcomer, now, exactTail(newcomer, now).preview(notBefore, newcomer.permits()));
+            return;
+        }
+        Projection<?> end = tail;
+        if (newcomer.hasDeadline() && (end == null || (isTailLate && !isInTime(newcomer, end, notBefore)))) {
+            end = exactTail(newcomer, now);
+        }
+        if (end != null) {
+            tail = placed(newcomer, end, now, notBefore);
         }
     }
 
-    /** Whether it is granted in time even if none of those that left had left. */
-    private boolean isSurelyInTime(Waiter<ImmediateKey> newcomer, long notBefore) {
-        return latestTail != null && latestTail.preview(notBefore, newcomer.permits()) <= newcomer.notAfter();
+    private static boolean isInTime(Waiter<ImmediateKey> newcomer, Projection<?> end, long notBefore) {
+        return end.preview(notBefore, newcomer.permits()) <= newcomer.notAfter();
     }
 
     /** The end with this waiter; without it if it can never be granted, or not in time. */
@@ -132,10 +116,17 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
         if (at == Algorithm.UNKNOWN) {
             watch(waiter);
         } else if (at > waiter.notAfter()) {
-            deny(waiter, now, at);
+            turnAway(waiter, now, at);
             return end;
         }
         return end.place(notBefore, waiter.permits());
+    }
+
+    /** Denies a waiter that is not in the tail. */
+    private void turnAway(Waiter<ImmediateKey> waiter, long now, long grantedAt) {
+        boolean isLate = isTailLate;
+        deny(waiter, now, grantedAt);
+        isTailLate = isLate;
     }
 
     /** Fails a waiter that can never be granted: it came before the policy changed. */
@@ -151,17 +142,22 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
     private void rescheduleAll(long now) {
         long notBefore = Math.max(now, key.pausedUntil());
         Projection<?> end = key.projection(now);
-        for (Waiter<ImmediateKey> waiter : List.copyOf(waiters())) {
+        for (Waiter<ImmediateKey> waiter : waiters()) {
             end = placed(waiter, end, now, notBefore);
         }
         tail = end;
-        latestTail = null;
+        isTailLate = false;
     }
 
     /** Where the queue ends without {@code newcomer}, which is its last waiter and not placed yet. */
-    private Projection<?> endBefore(Waiter<ImmediateKey> newcomer, long now) {
-        Projection<?> known = tail;
-        return known == null ? walk(newcomer, now) : known;
+    private Projection<?> exactTail(@Nullable Waiter<ImmediateKey> newcomer, long now) {
+        Projection<?> end = tail;
+        if (end == null || isTailLate) {
+            end = walk(newcomer, now);
+            tail = end;
+            isTailLate = false;
+        }
+        return end;
     }
 
     /** Places all waiters, at once if the policy allows that, else one after the other. */
@@ -178,29 +174,18 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
         if (all != null) {
             return all;
         }
-        for (Waiter<ImmediateKey> waiter : waiters()) {
-            if (waiter != head && waiter != newcomer) {
-                end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
-            }
+        for (Waiter<ImmediateKey> waiter = head.next; waiter != null && waiter != newcomer; waiter = waiter.next) {
+            end = end.place(Math.max(waiter.arrivedAt, pausedUntil), waiter.permits());
         }
         return end;
     }
 
     @Override
     protected long serve(long now) {
-        if (rescheduleWanted) {
-            rescheduleWanted = false;
-            rescheduleAll(now);
-        }
-        expire(now);
         long dueAt = grantHeads(now);
         if (size() == 0) {
             tail = null;
-            latestTail = null;
-        } else if (endWanted && tail == null) {
-            tail = walk(null, now);
         }
-        endWanted = false;
         return dueAt;
     }
 
@@ -242,10 +227,7 @@ final class LocalQueue extends KeyQueue<ImmediateKey> {
             long possibleAt = Math.max(dueAt, refundedAt);
             head.dueAt = head.dueAt == Waiter.NOT_DUE ? possibleAt : Math.min(head.dueAt, possibleAt);
         }
-        Projection<?> end = tail;
-        if (answer(head, decision)) {
-            tail = end;
-        } else {
+        if (!answer(head, decision)) {
             decision.debit().filter(Debit::claim).ifPresent(key::undo);
         }
         return true;

@@ -4,6 +4,7 @@ import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.algorithm.Algorithm;
+import io.github.reactorratelimit.algorithm.Projection;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,17 +16,7 @@ public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
     private final LateGrants lateGrants = new LateGrants();
 
     public LocalQueues(LimiterSettings settings) {
-        this(settings, settings.maxWaiters());
-    }
-
-    private LocalQueues(LimiterSettings settings, int maxWaiters) {
-        super(settings, (runtime, state) -> new LocalQueue(runtime, maxWaiters, state));
-    }
-
-    /** Debits a request that need not wait: at the due time if the last grant was late, else now. */
-    private Decision debit(ImmediateKey state, long now, long permits) {
-        Decision late = debitWhenDue(state, now, permits);
-        return late == null ? state.debit(now, permits) : late;
+        super(settings, LocalQueue::new);
     }
 
     /** Debits a request at its due time if the last grant of the key was late; null if not, and nothing is debited. */
@@ -47,12 +38,16 @@ public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
         return lateGrants.mayBeMadeUp(key, now);
     }
 
-    /** When permits would be granted behind all waiters, {@link Algorithm#UNKNOWN} if that is not known. */
+    /**
+     * When permits would be granted behind all waiters, {@link Algorithm#UNKNOWN} if that is not known; too early a time while the
+     * drain loop of their queue is at work.
+     */
     public long grantedAt(ImmediateKey state, long now, long permits) {
         long notBefore = Math.max(now, state.pausedUntil());
         LocalQueue queue = queue(state.key());
-        if (queue != null) {
-            return queue.preview(notBefore, permits);
+        Projection<?> end = queue == null ? null : queue.end();
+        if (end != null) {
+            return end.preview(notBefore, permits);
         }
         long wait = state.waitNanos(notBefore, permits);
         return wait == Algorithm.UNKNOWN ? wait : notBefore + wait;
@@ -86,7 +81,8 @@ public final class LocalQueues extends KeyQueues<ImmediateKey, LocalQueue> {
         long now = request.arrivedAt;
         boolean mayWait = request.notAfter() > now;
         if (now >= state.pausedUntil() && !hasWaiters(state.key())) {
-            Decision decision = debit(state, now, request.permits());
+            Decision late = debitWhenDue(state, now, request.permits());
+            Decision decision = late == null ? state.debit(now, request.permits()) : late;
             if (decision.allowed() || !mayWait) {
                 return decision;
             }

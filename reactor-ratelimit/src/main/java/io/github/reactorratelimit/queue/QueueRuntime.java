@@ -3,6 +3,7 @@ package io.github.reactorratelimit.queue;
 import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.RateLimiterClosedException;
+import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -29,11 +30,14 @@ import reactor.util.context.Context;
  */
 public final class QueueRuntime implements Runnable {
 
-    private final String name;
-    private final Scheduler scheduler;
+    /** Clock and timer. */
+    final Scheduler scheduler;
+
+    final RateLimitRecorder recorder;
+    final int maxWaiters;
     private final Scheduler callbacks;
-    private final RateLimitRecorder recorder;
-    private final Runnable signalAll;
+    private final String name;
+    private final Map<String, ? extends DrainLoop> queues;
     private final Queue<Runnable> answers = new ConcurrentLinkedQueue<>();
 
     /** 1 if a task to deliver answers was scheduled and has not started. */
@@ -51,24 +55,21 @@ public final class QueueRuntime implements Runnable {
     private final Sinks.Empty<Void> emptied = Sinks.empty();
     private volatile boolean closed;
 
-    /** @param signalAll signals all queues: when they see that it is closed they fail their waiters */
-    QueueRuntime(LimiterSettings settings, Runnable signalAll) {
-        this.name = settings.name();
+    /** @param queues the queues of keys with waiters */
+    QueueRuntime(LimiterSettings settings, Map<String, ? extends DrainLoop> queues) {
         this.scheduler = settings.scheduler();
-        this.callbacks = settings.callbacks();
         this.recorder = settings.recorder();
-        this.signalAll = signalAll;
+        this.maxWaiters = settings.maxWaiters();
+        this.callbacks = settings.callbacks();
+        this.name = settings.name();
+        this.queues = queues;
         this.mayBeDisposed =
                 scheduler != watcher && scheduler != Schedulers.boundedElastic() && scheduler != Schedulers.single();
     }
 
-    /** Clock and timer. */
-    Scheduler scheduler() {
-        return scheduler;
-    }
-
-    RateLimitRecorder recorder() {
-        return recorder;
+    /** The queue of the key accepts no waiter any more. */
+    void retired(String key, DrainLoop queue) {
+        queues.remove(key, queue);
     }
 
     /** Adds an answer; {@link #dispatch} follows. */
@@ -76,25 +77,17 @@ public final class QueueRuntime implements Runnable {
         answers.offer(answer);
     }
 
-    /** Delivers the answers that were added, on other threads. If the scheduler accepts no task, this thread delivers. */
-    void dispatch() {
-        if (!answers.isEmpty()) {
-            dispatchIfDisposed();
-            if (unstarted.compareAndSet(0, 1)) {
-                try {
-                    callbacks.schedule(this);
-                } catch (RejectedExecutionException refused) {
-                    unstarted.set(0);
-                    deliverHere();
-                }
-            }
-        }
-    }
-
-    /** Delivers what a disposed scheduler has dropped in silence. */
-    public void dispatchIfDisposed() {
+    /** Delivers the answers that were added, on other threads; on this one if the scheduler accepts no task, or dropped one in silence. */
+    public void dispatch() {
         if (callbacks.isDisposed()) {
             deliverHere();
+        } else if (!answers.isEmpty() && unstarted.compareAndSet(0, 1)) {
+            try {
+                callbacks.schedule(this);
+            } catch (RejectedExecutionException refused) {
+                unstarted.set(0);
+                deliverHere();
+            }
         }
     }
 
@@ -179,8 +172,9 @@ public final class QueueRuntime implements Runnable {
 
     void closeNow() {
         closed = true;
-        signalAll.run();
-        dispatchIfDisposed();
+        // When they see that it is closed they fail their waiters.
+        queues.values().forEach(DrainLoop::signal);
+        dispatch();
         completeIfEmptied();
     }
 

@@ -29,29 +29,18 @@ public final class RetryingQueue extends CallingQueue<RetryingKey> {
     /** A fallback does not know when the store answers again. */
     private static final long MAX_DEGRADED_RETRY_NANOS = Duration.ofMillis(500).toNanos();
 
-    private final int maxWaiters;
-
-    /** Permits for which requests wait. Written by the drain loop, read by all. */
-    private volatile long waitingPermits;
-
     /** The drain loop's. Whether something changed since the request in flight was made: a denial may no longer be true. */
     private boolean outdated;
 
     private long blindRetryNanos = FIRST_BLIND_RETRY_NANOS;
 
-    private RetryingQueue(QueueRuntime runtime, int maxWaiters, RetryingKey key) {
+    private RetryingQueue(QueueRuntime runtime, RetryingKey key) {
         super(runtime, key);
-        this.maxWaiters = maxWaiters;
     }
 
     /** The queues of one limiter whose store answers later. */
     public static KeyQueues<RetryingKey, RetryingQueue> queues(LimiterSettings settings) {
-        return new KeyQueues<>(settings, (runtime, key) -> new RetryingQueue(runtime, settings.maxWaiters(), key));
-    }
-
-    /** Permits for which requests wait in this process. */
-    public long waitingPermits() {
-        return waitingPermits;
+        return new KeyQueues<>(settings, RetryingQueue::new);
     }
 
     /** The key has another policy: the waiters request permits from {@code other}. */
@@ -71,18 +60,11 @@ public final class RetryingQueue extends CallingQueue<RetryingKey> {
 
     @Override
     protected void admit(Waiter<RetryingKey> newcomer, long now) {
-        if (size() > maxWaiters || permits() > key.queueCapacity()) {
+        if (isOverfull() || permits() > key.queueCapacity()) {
             deny(newcomer, now, Algorithm.UNKNOWN);
         } else {
             watch(newcomer);
         }
-    }
-
-    @Override
-    protected long serve(long now) {
-        long next = super.serve(now);
-        waitingPermits = permits();
-        return next;
     }
 
     @Override

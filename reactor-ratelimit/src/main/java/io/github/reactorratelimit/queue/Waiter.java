@@ -62,8 +62,14 @@ public abstract class Waiter<R extends QueuedRequest> implements Subscription, S
     /** Whether it joined a queue: then it is pending until it departs. */
     boolean joined;
 
-    /** The fields below belong to the drain loop of the queue. Whether it is in the list of waiters. */
+    /** The fields below belong to the drain loop of the queue. Whether it is in the list of waiters, and its neighbours there. */
     boolean linked;
+
+    @Nullable
+    Waiter<R> previous;
+
+    @Nullable
+    Waiter<R> next;
 
     /** Its place in the order of arrival; 0 until the queue has seen it. */
     long sequence;

@@ -1,5 +1,5 @@
 /**
- * Waiting: one bounded first-in-first-out queue per key, one timer per limiter, and the delivery of grants. {@code KeyQueue} is the
+ * Waiting: one bounded first-in-first-out queue with one timer per key, and the delivery of grants. {@code KeyQueue} is the
  * skeleton of all queues; its subclasses, here and in other packages, say where the next grant comes from. Internal. Looks at
  * the root package and the algorithms.
  *

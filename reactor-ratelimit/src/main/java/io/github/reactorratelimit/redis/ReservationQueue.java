@@ -128,7 +128,6 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     @Override
     protected long serve(long now) {
-        expire(now);
         long next = Algorithm.UNKNOWN;
         for (SameCostQueue sameCost : byCost.values()) {
             next = Math.min(next, serve(sameCost, now));

@@ -21,12 +21,11 @@ import io.github.reactorratelimit.spi.EngineCalls.Result;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /** The keys of one limiter on a {@link CompareAndSwapEngine}, and the requests that wait for them in this process. */
@@ -40,7 +39,7 @@ final class CompareAndSwapState implements LimiterState {
     private final LimiterSettings settings;
     private final EngineCalls calls;
     private final KeyQueues<RetryingKey, RetryingQueue> queues;
-    private final HeldLeases leases = new HeldLeases();
+    private final Map<Debit, HeldLease> leases = new ConcurrentHashMap<>();
 
     CompareAndSwapState(LimiterSettings settings, CompareAndSwapEngine engine, Duration deadline) {
         this.settings = settings;
@@ -63,10 +62,10 @@ final class CompareAndSwapState implements LimiterState {
         return unlessClosed(() -> new StoredKey(key, override).peek(permits, waitingPermits(key)));
     }
 
-    /** Permits for which requests of this process wait; at least 1 if there is any. */
+    /** Permits for which requests of this process wait. */
     private long waitingPermits(String key) {
         RetryingQueue queue = queues.queue(key);
-        return queue == null ? 0 : Math.max(1, queue.waitingPermits());
+        return queue == null ? 0 : queue.waitingPermits();
     }
 
     @Override
@@ -78,7 +77,7 @@ final class CompareAndSwapState implements LimiterState {
     public Mono<Void> reset(String key, @Nullable RateLimitPolicy override) {
         StoredKey stored = new StoredKey(key, override);
         return changing(key, seen -> KeyValue.fresh(calls.steps(stored.policy, seen.now()), seen.now()))
-                .doOnNext(now -> leases.forget(key, now))
+                .doOnNext(now -> forgetLeases(key, now))
                 .then();
     }
 
@@ -86,7 +85,7 @@ final class CompareAndSwapState implements LimiterState {
     @Override
     public Mono<Void> refund(Debit debit) {
         boolean isLease = debit.policy().needsRelease();
-        return Mono.fromSupplier(() -> leases.release(debit))
+        return Mono.fromSupplier(() -> entryOf(debit))
                 .flatMap(at -> calls.command(
                         debit.key(),
                         seen -> isLease || seen.steps().policy().equals(debit.policy())
@@ -167,7 +166,14 @@ final class CompareAndSwapState implements LimiterState {
         @Override
         public Mono<Decision> request(long permits) {
             return calls.command(key, seen -> take(of(seen), seen, permits))
-                    .doOnNext(decision -> decision.debit().ifPresent(leases::hold));
+                    .doOnNext(decision -> decision.debit().ifPresent(this::hold));
+        }
+
+        /** Holds a debit if it is a lease. */
+        private void hold(Debit debit) {
+            if (policy instanceof ConcurrencyLimit limit) {
+                leases.put(debit, new HeldLease(debit, limit.lease()));
+            }
         }
 
         private Result<Decision> take(KeyValue<?> mine, KeyValue<?> seen, long permits) {
@@ -250,69 +256,58 @@ final class CompareAndSwapState implements LimiterState {
         }
     }
 
+    /** The time of the entry of a debit, which is a lease no longer. */
+    private long entryOf(Debit debit) {
+        HeldLease lease = leases.remove(debit);
+        return lease == null ? debit.atTick() : lease.end();
+    }
+
+    /** Holds none of the key's leases any more that were taken before a reset. */
+    private void forgetLeases(String key, long resetAt) {
+        leases.keySet().stream()
+                .filter(debit -> debit.key().equals(key) && debit.atTick() < resetAt)
+                .forEach(this::entryOf);
+    }
+
     /**
-     * The leases of a concurrency limit that this process holds. Each is an entry in a log whose window is the length of a lease, so it ends
-     * by itself if its holder dies. While it is held it moves to the present, three times per length.
+     * A lease of a concurrency limit that this process holds: an entry in a log whose window is the length of a lease, so it ends by itself
+     * if its holder dies. While it is held it moves to the present, three times per length.
      */
-    private final class HeldLeases {
+    private final class HeldLease {
 
-        /** By lease the time of its entry. After a renewal with an unknown outcome it may be wrong: then the entry ends by itself. */
-        private final Map<Debit, Long> held = new ConcurrentHashMap<>();
+        private final Debit debit;
+        private final Disposable renewals;
 
-        private final AtomicBoolean scheduled = new AtomicBoolean();
+        /** The time of its entry. After a renewal with an unknown outcome it may be wrong: then the entry ends by itself. */
+        private volatile long at;
 
-        /** Holds a debit if it is a lease. */
-        void hold(Debit debit) {
-            if (debit.policy() instanceof ConcurrencyLimit limit) {
-                held.put(debit, debit.atTick());
-                schedule(limit.lease());
-            }
-        }
-
-        /** Holds none of the key's leases any more that were taken before a reset. */
-        void forget(String key, long resetAt) {
-            held.keySet().removeIf(debit -> debit.key().equals(key) && debit.atTick() < resetAt);
-        }
-
-        /** Holds a lease no longer; the time of its entry. */
-        long release(Debit debit) {
-            Long at = held.remove(debit);
-            return at == null ? debit.atTick() : at;
-        }
-
-        private void schedule(Duration lease) {
-            if (!held.isEmpty() && scheduled.compareAndSet(false, true)) {
-                long delayNanos = lease.toNanos() / RENEWALS_PER_LEASE;
-                try {
-                    settings.scheduler().schedule(() -> renewAll(lease), delayNanos, TimeUnit.NANOSECONDS);
-                } catch (RejectedExecutionException disposed) {
-                    held.clear();
-                }
-            }
-        }
-
-        private void renewAll(Duration lease) {
-            scheduled.set(false);
-            held.forEach((debit, at) ->
-                    calls.command(debit.key(), seen -> renew(seen, debit)).subscribe(Runnable::run, unavailable -> {}));
-            schedule(lease);
+        HeldLease(Debit debit, Duration length) {
+            this.debit = debit;
+            this.at = debit.atTick();
+            this.renewals = Mono.delay(length.dividedBy(RENEWALS_PER_LEASE), settings.scheduler())
+                    .then(calls.command(debit.key(), this::renew))
+                    .doOnNext(Runnable::run)
+                    .onErrorComplete(StoreUnavailableException.class)
+                    .repeat()
+                    .subscribe(renewed -> {}, closed -> {});
         }
 
         /** An entry that is not there any more expired before it was renewed: the lease may be one too many now. */
         @SuppressWarnings("ReferenceEquality") // a refund that finds nothing returns the value that it was given
-        private Result<Runnable> renew(KeyValue<?> seen, Debit debit) {
-            Long at = held.get(debit);
-            if (at == null) {
-                return new Result<>(seen, () -> {});
-            }
+        private Result<Runnable> renew(KeyValue<?> seen) {
             KeyValue<?> without = seen.refund(at, debit.permits());
             boolean isLost = without == seen;
             return new Result<>(without.charge(debit.permits(), seen.steps().capacity()), () -> {
-                held.replace(debit, at, seen.now());
+                at = seen.now();
                 if (isLost) {
                     settings.recorder().counted(Event.LEASE_LOST, debit.permits());
                 }
             });
+        }
+
+        long end() {
+            renewals.dispose();
+            return at;
         }
     }
 }

@@ -20,7 +20,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import java.util.Optional;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -42,8 +43,8 @@ final class EngineCalls {
     private final Consumer<Debit> refund;
     private final KeyQueues<Command, CommandsOfKey> queues;
 
-    /** The limiter's policy; made with the first time that the engine tells, which is when initial tokens begin to refill. */
-    private volatile @Nullable Algorithm<?> main;
+    /** By policy, made with the first time that the engine tells, which is when initial tokens begin to refill. */
+    private final Map<RateLimitPolicy, Algorithm<?>> algorithms = new ConcurrentHashMap<>();
 
     /** @param refund gives back a debit whose decision found no subscriber */
     EngineCalls(LimiterSettings settings, CompareAndSwapEngine engine, Duration deadline, Consumer<Debit> refund) {
@@ -65,15 +66,7 @@ final class EngineCalls {
 
     /** The steps of a policy. */
     Algorithm<?> steps(RateLimitPolicy policy, long now) {
-        if (!policy.equals(settings.policy())) {
-            return make(policy, now);
-        }
-        Algorithm<?> made = main;
-        if (made == null) {
-            made = make(policy, now);
-            main = made;
-        }
-        return made;
+        return algorithms.computeIfAbsent(policy, kept -> make(kept, now));
     }
 
     /** A concurrency limit is a log of leases: each counts until it is released or a lease's length has passed. */
@@ -178,12 +171,10 @@ final class EngineCalls {
 
         @Override
         protected Mono<?> call() {
-            List<Waiter<Command>> commands = List.copyOf(waiters());
+            List<Waiter<Command>> commands = waiters();
             batch = commands;
-            Mono<Optional<byte[]>> stored =
-                    engine.get(key.key()).map(Optional::of).defaultIfEmpty(Optional.empty());
-            return Mono.zip(stored, engine.now(), (bytes, now) -> swap(commands, bytes.orElse(null), now))
-                    .flatMap(swapped -> swapped)
+            return Mono.zip(engine.get(key.key()).singleOptional(), engine.now())
+                    .flatMap(read -> swap(commands, read.getT1().orElse(null), read.getT2()))
                     .timeout(deadline, Mono.error(this::noAnswer), settings.scheduler());
         }
 

@@ -228,7 +228,7 @@ class LocalQueueTest {
         for (int i = 0; i < 100; i++) {
             waits.add(limiter.acquire("key " + i % 10).subscribe());
         }
-        assertThat(manual.pending()).as("one task for all keys").isEqualTo(1);
+        assertThat(manual.pending()).as("one task for each key").isEqualTo(10);
         waits.forEach(Disposable::dispose);
         assertThat(manual.pending()).isZero();
     }

@@ -9,6 +9,7 @@ import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.testing.Drops;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -23,7 +24,7 @@ class QueueRuntimeTest {
     private static QueueRuntime runtime(Scheduler callbacks) {
         LimiterSettings settings = new LimiterSettings(
                 "test", TokenBucket.perSecond(1), Schedulers.parallel(), callbacks, RateLimitRecorder.NOOP, 1);
-        return new QueueRuntime(settings, () -> {});
+        return new QueueRuntime(settings, Map.of());
     }
 
     @Test
@@ -60,7 +61,7 @@ class QueueRuntimeTest {
                     delivered.add(i);
                 }));
         dispatcher.dispatch();
-        dispatcher.dispatchIfDisposed();
+        dispatcher.dispatch();
         assertThat(delivered).hasSize(99).isSorted();
         assertThat(Drops.take()).singleElement().asString().contains("broken");
     }

@@ -15,7 +15,7 @@ import reactor.core.Disposable;
 import reactor.core.Disposables;
 import reactor.core.scheduler.Scheduler;
 
-/** The one timer of a limiter's queues, on a clock that a test may set back. */
+/** The one timer of a queue, on a clock that a test may set back. */
 class QueueTimerTest {
 
     private static final long MILLI = 1_000_000;
@@ -23,13 +23,18 @@ class QueueTimerTest {
     private final ManualScheduler time = new ManualScheduler(0);
     private final SettableClock clock = new SettableClock();
     private final RateLimiter limiter = RateLimiter.builder(
-                    TokenBucket.perSecond(10).withBurst(1))
+                    TokenBucket.perSecond(10).withBurst(2))
             .scheduler(clock)
             .build();
     private final List<String> granted = new ArrayList<>();
 
-    private Disposable acquire(String key) {
-        return limiter.acquire(key).filter(Decision::allowed).subscribe(decision -> granted.add(key));
+    private Disposable acquire(String name, long permits) {
+        return limiter.acquire("key", permits).filter(Decision::allowed).subscribe(decision -> granted.add(name));
+    }
+
+    /** No permit is left, and the next comes in 100 ms. */
+    private void spendAll() {
+        limiter.acquire("key", 2).subscribe();
     }
 
     private void pass(long millis) {
@@ -38,67 +43,117 @@ class QueueTimerTest {
     }
 
     @Test
-    void waiterIsGrantedAlthoughTheClockStepsBackWhileTheTimerFires() {
-        acquire("a");
-        acquire("a");
-        // The timer sees that the waiter is due, and its queue, which looks next, that it is not yet.
-        time.advance(100 * MILLI);
-        clock.stepBackAfterNextReading(5 * MILLI);
+    void clockThatStepsBackMakesTheTimerFireNeitherEarlyNorNever() {
+        spendAll();
+        acquire("a", 1);
+        acquire("b", 1);
+        clock.stepBack(5 * MILLI);
+        pass(100);
+        assertThat(granted).as("95 ms on the clock").isEmpty();
+        pass(4);
+        assertThat(granted).as("99 ms on the clock").isEmpty();
+        pass(1);
+        assertThat(granted).containsExactly("a");
+        pass(100);
+        assertThat(granted).containsExactly("a", "b");
+    }
+
+    @Test
+    void clockThatStepsBackWhileTheQueueSchedulesDelaysTheTimerByThat() {
+        spendAll();
+        acquire("a", 1);
+        acquire("b", 1);
+        clock.whileTheQueueLooks = () -> clock.stepBack(5 * MILLI);
+        pass(100);
+        assertThat(granted).containsExactly("a");
+        pass(104);
+        assertThat(granted).containsExactly("a");
+        pass(1);
+        assertThat(granted).containsExactly("a", "b");
+    }
+
+    @Test
+    void timerThatFiresWhileTheQueueIsAtWorkIsNotForgotten() {
+        spendAll();
+        acquire("a", 1);
+        acquire("b", 1);
+        pass(99);
+        clock.whileTheQueueLooks = () -> pass(1);
+        acquire("c", 1);
         time.runDue();
         assertThat(granted).containsExactly("a");
-        pass(5);
-        assertThat(granted).containsExactly("a", "a");
+        pass(100);
+        assertThat(granted).containsExactly("a", "b");
+        pass(100);
+        assertThat(granted).containsExactly("a", "b", "c");
+    }
+
+    @Test
+    void rescheduleThatArrivesWhileTheTimerFiresIsNotLost() {
+        spendAll();
+        acquire("a", 1);
+        acquire("b", 1);
+        acquire("c", 2);
+        clock.whileTheQueueSchedules = () -> limiter.reset("key").subscribe();
+        pass(100);
+        assertThat(granted).as("the reset lets the second go, too").containsExactly("a", "b");
+        pass(99);
+        assertThat(granted).hasSize(2);
+        pass(1);
+        assertThat(granted).containsExactly("a", "b", "c");
+        assertThat(time.pending()).isZero();
     }
 
     @Test
     void queueThatIsRescheduledByTheTimerItselfLeavesTheNextTaskInPlace() {
-        acquire("a");
-        acquire("a");
-        acquire("a");
+        spendAll();
+        acquire("a", 1);
+        acquire("b", 1);
         int scheduled = clock.delayed;
         pass(100);
-        assertThat(granted).containsExactly("a", "a");
-        assertThat(clock.delayed).as("one task for the third waiter").isEqualTo(scheduled + 1);
-        // They are due at 200 ms, as the third waiter is, and behind it.
+        assertThat(granted).containsExactly("a");
+        assertThat(clock.delayed).as("one task for the second waiter").isEqualTo(scheduled + 1);
         pass(50);
         for (int i = 0; i < 10; i++) {
-            acquire("b" + i);
-            acquire("b" + i);
+            acquire("later", 1);
         }
         assertThat(clock.delayed)
                 .as("nothing is due before the task that is there")
                 .isEqualTo(scheduled + 1);
         assertThat(time.pending()).isOne();
         pass(50);
-        assertThat(granted).hasSize(13).endsWith("a");
+        assertThat(granted).containsExactly("a", "b");
     }
 
     @Test
     void taskOfAWaiterThatCancelledStaysAndSchedulesTheNext() {
-        acquire("a");
-        Disposable waiter = acquire("a");
+        spendAll();
+        Disposable first = acquire("a", 1);
+        acquire("b", 2);
         pass(50);
-        acquire("b");
-        acquire("b");
         int scheduled = clock.delayed;
-        waiter.dispose();
+        first.dispose();
         assertThat(clock.delayed).isEqualTo(scheduled);
         pass(50);
         assertThat(clock.delayed).isEqualTo(scheduled + 1);
-        pass(50);
-        assertThat(granted).containsExactly("a", "b", "b");
+        pass(100);
+        assertThat(granted).containsExactly("b");
+    }
+
+    @Test
+    void queueWithoutWaitersHasNoTask() {
+        spendAll();
+        acquire("a", 1).dispose();
+        assertThat(time.pending()).isZero();
     }
 
     @Test
     void taskForAnEarlierTimeReplacesTheLaterOne() {
-        RateLimiter other = RateLimiter.builder(TokenBucket.perSecond(10).withBurst(2))
-                .scheduler(clock)
-                .build();
-        other.acquire("a", 2).subscribe();
-        other.acquire("a", 2).subscribe();
+        spendAll();
+        Disposable first = acquire("a", 2);
+        acquire("b", 1);
         assertThat(time.nextIn()).isEqualTo(200 * MILLI);
-        other.acquire("b", 2).subscribe();
-        other.acquire("b").subscribe();
+        first.dispose();
         assertThat(time.nextIn()).isEqualTo(100 * MILLI);
         assertThat(time.pending()).isOne();
     }
@@ -106,49 +161,62 @@ class QueueTimerTest {
     /** One that fires after it was replaced must not hide that the one which replaced it has fired too. */
     @Test
     void taskThatCouldNotBeDisposedInTimeLeavesTheTimerRunning() {
-        TasksByHand tasks = new TasksByHand();
-        RateLimiter other = RateLimiter.builder(TokenBucket.perSecond(10).withBurst(2))
-                .scheduler(tasks)
-                .build();
-        other.acquire("a", 2).subscribe();
-        other.acquire("a", 2).subscribe();
-        other.acquire("b", 2).subscribe();
-        other.acquire("b").subscribe();
-        assertThat(tasks.delayed).as("for 200 ms, and for 100 ms").hasSize(2);
-        time.advance(250 * MILLI);
-        tasks.whileTheTimerLooks = () -> {
-            tasks.delayed.get(1).run();
-            tasks.delayed.get(0).run();
-        };
-        other.acquire("c", 2).subscribe();
-        other.acquire("c").subscribe(decision -> granted.add("c"));
-        assertThat(tasks.delayed).as("one for the next waiter").hasSize(3);
+        List<Runnable> tasks = clock.byHand;
+        clock.isByHand = true;
+        spendAll();
+        Disposable first = acquire("a", 2);
+        acquire("b", 1);
+        first.dispose();
+        assertThat(tasks).as("for 200 ms, and for 100 ms").hasSize(2);
         time.advance(100 * MILLI);
-        tasks.delayed.get(2).run();
+        clock.whileTheQueueLooks = () -> {
+            tasks.get(1).run();
+            tasks.get(0).run();
+        };
+        acquire("c", 1);
         time.runDue();
-        assertThat(granted).containsExactly("c");
+        assertThat(granted).containsExactly("b");
+        assertThat(tasks).as("one for the next waiter").hasSize(3);
+        time.advance(100 * MILLI);
+        tasks.get(2).run();
+        time.runDue();
+        assertThat(granted).containsExactly("b", "c");
     }
 
-    /** Delayed tasks run when the test says so, though they were disposed. */
-    private final class TasksByHand implements Scheduler {
+    /** The time of {@link #time}, less what the clock was set back by. */
+    private final class SettableClock implements Scheduler {
 
-        private final List<Runnable> delayed = new ArrayList<>();
-        private Runnable whileTheTimerLooks = () -> {};
+        private long setBackNanos;
+        private Runnable whileTheQueueLooks = () -> {};
+        private Runnable whileTheQueueSchedules = () -> {};
+
+        /** Tasks that were scheduled with a delay. */
+        private int delayed;
+
+        /** Whether such tasks run when the test says so, though they were disposed. */
+        private boolean isByHand;
+
+        private final List<Runnable> byHand = new ArrayList<>();
+
+        void stepBack(long nanos) {
+            setBackNanos += nanos;
+        }
 
         @Override
         public long now(TimeUnit unit) {
-            if (isTimer()) {
-                Runnable meanwhile = whileTheTimerLooks;
-                whileTheTimerLooks = () -> {};
+            long nanos = time.now(TimeUnit.NANOSECONDS) - setBackNanos;
+            if (isQueue()) {
+                Runnable meanwhile = whileTheQueueLooks;
+                whileTheQueueLooks = () -> {};
                 meanwhile.run();
             }
-            return time.now(unit);
+            return unit.convert(Duration.ofNanos(nanos));
         }
 
-        private static boolean isTimer() {
+        private static boolean isQueue() {
             return StackWalker.getInstance()
                     .walk(frames ->
-                            frames.anyMatch(frame -> frame.getClassName().equals(KeyQueues.class.getName())
+                            frames.anyMatch(frame -> frame.getClassName().equals(KeyQueue.class.getName())
                                     && frame.getMethodName().equals("drain")));
         }
 
@@ -159,49 +227,14 @@ class QueueTimerTest {
 
         @Override
         public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
-            delayed.add(task);
-            return Disposables.single();
-        }
-
-        @Override
-        public Worker createWorker() {
-            return time.createWorker();
-        }
-    }
-
-    /** The time of {@link #time}, less what the clock was set back by. */
-    private final class SettableClock implements Scheduler {
-
-        private long setBackNanos;
-        private long nextSetBackNanos;
-        private boolean isSetBackNext;
-
-        /** Tasks that were scheduled with a delay. */
-        private int delayed;
-
-        void stepBackAfterNextReading(long nanos) {
-            nextSetBackNanos = nanos;
-            isSetBackNext = true;
-        }
-
-        @Override
-        public long now(TimeUnit unit) {
-            long nanos = time.now(TimeUnit.NANOSECONDS) - setBackNanos;
-            if (isSetBackNext) {
-                isSetBackNext = false;
-                setBackNanos = nextSetBackNanos;
-            }
-            return unit.convert(Duration.ofNanos(nanos));
-        }
-
-        @Override
-        public Disposable schedule(Runnable task) {
-            return time.schedule(task);
-        }
-
-        @Override
-        public Disposable schedule(Runnable task, long delay, TimeUnit unit) {
             delayed++;
+            Runnable meanwhile = whileTheQueueSchedules;
+            whileTheQueueSchedules = () -> {};
+            meanwhile.run();
+            if (isByHand) {
+                byHand.add(task);
+                return Disposables.single();
+            }
             return time.schedule(task, delay, unit);
         }
 

@@ -230,6 +230,20 @@ class CompareAndSwapStoreTest {
         assertThat(remaining(holder, time)).isEqualTo(2);
     }
 
+    @Test
+    void keyOfAnOverrideThatRecoveredDoesNotStartWithInitialTokensAgain() {
+        ManualClock clock = new ManualClock();
+        RateLimitPolicy override = new TokenBucket(100, 3, Duration.ofSeconds(1), TokenBucket.Refill.CONTINUOUS, 10);
+        RateLimiter limiter = RateLimiter.builder(TokenBucket.perSecond(1))
+                .store(CompareAndSwapStore.of(new MemoryEngine(clock)).withDeadline(PATIENCE))
+                .policyPerKey(key -> Mono.just(override), Duration.ofHours(1))
+                .build();
+        opened.add(limiter);
+        assertThat(now(limiter.tryAcquire("alice")).remaining()).isEqualTo(9);
+        clock.advance(Duration.ofMinutes(2));
+        assertThat(now(limiter.peek("alice")).remaining()).isEqualTo(100);
+    }
+
     private RateLimiter leasing(CompareAndSwapEngine engine, VirtualTimeScheduler time) {
         RateLimiter limiter = RateLimiter.builder(ConcurrencyLimit.of(2).withLease(Duration.ofSeconds(30)))
                 .name("leases")
