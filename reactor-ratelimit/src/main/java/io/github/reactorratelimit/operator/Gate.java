@@ -6,7 +6,6 @@ import io.github.reactorratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CorePublisher;
-import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
@@ -25,7 +24,7 @@ final class Gate<T> {
 
     private final boolean leased;
     private final Denial<T> denial;
-    private final SubscriptionTerms.Source<T> termsOf;
+    final SubscriptionTerms.Source<T> termsOf;
 
     Gate(CorePublisher<? extends T> source, RateLimiter limiter, LimitSpec<T> spec) {
         this.source = source;
@@ -37,12 +36,6 @@ final class Gate<T> {
 
     CorePublisher<? extends T> source() {
         return source;
-    }
-
-    /** The terms of this subscriber; null if its functions failed: then it has got the error. */
-    @Nullable
-    SubscriptionTerms<T> termsOrFail(CoreSubscriber<? super T> actual) {
-        return termsOf.orFail(actual);
     }
 
     /** Decides on the fast path; null if only {@link #request} can. Permits to be settled are always requested. */
