@@ -1,5 +1,4 @@
 import static io.github.reactorratelimit.RateLimiter.permits;
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
 import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static java.time.Duration.ofHours;
 import static java.time.Duration.ofMillis;

@@ -42,13 +42,15 @@ public final class Decision {
         }
     }
 
+    /** A time that cannot be known: a permit in flight comes back when its holder is done. */
+    public static final long UNKNOWN = Long.MAX_VALUE;
+
     /** Loaded with this class: the compiler does not inline a constructor that names a class not loaded yet. */
     static final List<Class<?>> NAMED_BY_THE_CONSTRUCTOR = List.of(Debit.class, Degradation.class);
 
     private final boolean allowed;
     private final RateLimitPolicy policy;
     private final long permits;
-    private final long limit;
     private final long remaining;
     private final long resetAfterNanos;
 
@@ -58,12 +60,10 @@ public final class Decision {
     private final @Nullable Debit debit;
     private final @Nullable Degradation degradation;
 
-    /** Takes numbers, not a {@link Quota}: a decision in memory allocates nothing else. */
     private Decision(
             boolean allowed,
             RateLimitPolicy policy,
             long permits,
-            long limit,
             long remaining,
             long resetAfterNanos,
             long nextNanos,
@@ -72,7 +72,6 @@ public final class Decision {
         this.allowed = allowed;
         this.policy = Objects.requireNonNull(policy, "policy");
         this.permits = permits;
-        this.limit = limit;
         this.remaining = remaining;
         this.resetAfterNanos = resetAfterNanos;
         this.nextNanos = nextNanos;
@@ -81,39 +80,16 @@ public final class Decision {
     }
 
     /**
-     * What a key has left, as a decision reports it.
+     * An allowed request.
      *
-     * @param limit permits of the policy when nothing was spent
-     * @param remaining permits that are available now
-     * @param resetAfterNanos time until nothing is spent any more; {@link #UNKNOWN} if it cannot be known
-     * @param moreAfterNanos time until more than {@code remaining} permits are available; {@link #UNKNOWN} if
-     *     it is not known
+     * @param remaining permits that are available after it
+     * @param resetAfterNanos time until nothing is spent any more, or {@link #UNKNOWN}
+     * @param moreAfterNanos time until more than {@code remaining} permits are available, or {@link #UNKNOWN}
+     * @param debit what was taken
      */
-    public record Quota(long limit, long remaining, long resetAfterNanos, long moreAfterNanos) {
-        /** A time that cannot be known: a permit in flight comes back when its holder is done. */
-        public static final long UNKNOWN = Long.MAX_VALUE;
-
-        /** Without the time until more permits can be had. */
-        public Quota(long limit, long remaining, long resetAfterNanos) {
-            this(limit, remaining, resetAfterNanos, UNKNOWN);
-        }
-    }
-
-    /** An allowed request: {@code debit} is what was taken, {@code quota} what is left after it. */
-    public static Decision allow(RateLimitPolicy policy, Quota quota, Debit debit) {
-        return allow(policy, quota.limit(), quota.remaining(), quota.resetAfterNanos(), quota.moreAfterNanos(), debit);
-    }
-
-    /** An allowed request, with the numbers of a {@link Quota}. */
     public static Decision allow(
-            RateLimitPolicy policy,
-            long limit,
-            long remaining,
-            long resetAfterNanos,
-            long moreAfterNanos,
-            Debit debit) {
-        return new Decision(
-                true, policy, debit.permits(), limit, remaining, resetAfterNanos, moreAfterNanos, debit, null);
+            RateLimitPolicy policy, long remaining, long resetAfterNanos, long moreAfterNanos, Debit debit) {
+        return new Decision(true, policy, debit.permits(), remaining, resetAfterNanos, moreAfterNanos, debit, null);
     }
 
     /**
@@ -121,48 +97,36 @@ public final class Decision {
      * one for each policy, so that a decision on the fast path allocates nothing.
      */
     public static Decision spent(RateLimitPolicy policy) {
-        return new Decision(true, policy, 1, policy.capacity(), 0, Quota.UNKNOWN, Quota.UNKNOWN, null, null);
+        return new Decision(true, policy, 1, 0, UNKNOWN, UNKNOWN, null, null);
     }
 
-    /** A request that would be allowed, but takes nothing. */
-    public static Decision wouldAllow(RateLimitPolicy policy, long permits, Quota quota) {
-        return new Decision(
-                true,
-                policy,
-                permits,
-                quota.limit(),
-                quota.remaining(),
-                quota.resetAfterNanos(),
-                quota.moreAfterNanos(),
-                null,
-                null);
+    /** A request that would be allowed, with the numbers of {@link #allow}, but takes nothing. */
+    public static Decision wouldAllow(
+            RateLimitPolicy policy, long permits, long remaining, long resetAfterNanos, long moreAfterNanos) {
+        return new Decision(true, policy, permits, remaining, resetAfterNanos, moreAfterNanos, null, null);
     }
 
-    /** A denied request; {@code retryAfterNanos} is {@link Quota#UNKNOWN} if it cannot be known. */
-    public static Decision deny(RateLimitPolicy policy, long permits, Quota quota, long retryAfterNanos) {
-        return deny(policy, permits, quota.limit(), quota.remaining(), quota.resetAfterNanos(), retryAfterNanos);
-    }
-
-    /** A denied request of which nothing else is known; {@code retryAfterNanos} may be {@link Quota#UNKNOWN}. */
+    /** A denied request of which nothing else is known; {@code retryAfterNanos} may be {@link #UNKNOWN}. */
     public static Decision deny(RateLimitPolicy policy, long permits, long retryAfterNanos) {
-        return deny(policy, permits, policy.capacity(), 0, Quota.UNKNOWN, retryAfterNanos);
+        return deny(policy, permits, 0, UNKNOWN, retryAfterNanos);
     }
 
-    /** A denied request, with the numbers of a {@link Quota}. */
+    /**
+     * A denied request.
+     *
+     * @param remaining permits that are available nevertheless
+     * @param resetAfterNanos time until nothing is spent any more, or {@link #UNKNOWN}
+     * @param retryAfterNanos time until the request would be allowed, or {@link #UNKNOWN}
+     */
     public static Decision deny(
-            RateLimitPolicy policy,
-            long permits,
-            long limit,
-            long remaining,
-            long resetAfterNanos,
-            long retryAfterNanos) {
-        return new Decision(false, policy, permits, limit, remaining, resetAfterNanos, retryAfterNanos, null, null);
+            RateLimitPolicy policy, long permits, long remaining, long resetAfterNanos, long retryAfterNanos) {
+        return new Decision(false, policy, permits, remaining, resetAfterNanos, retryAfterNanos, null, null);
     }
 
     /** The same decision, marked as made in this way without the store because that did not answer. */
     public Decision asDegraded(Degradation how) {
         Objects.requireNonNull(how, "how");
-        return new Decision(allowed, policy, permits, limit, remaining, resetAfterNanos, nextNanos, debit, how);
+        return new Decision(allowed, policy, permits, remaining, resetAfterNanos, nextNanos, debit, how);
     }
 
     /** Whether the request may go ahead. */
@@ -182,7 +146,7 @@ public final class Decision {
 
     /** Permits the policy gives to a key that spent nothing. */
     public long limit() {
-        return limit;
+        return policy.capacity();
     }
 
     /** Permits that the key could have immediately after this decision. */
@@ -195,7 +159,7 @@ public final class Decision {
      * one tick earlier it would be denied. Empty if it was allowed, and for a {@link ConcurrencyLimit}.
      */
     public Optional<Duration> retryAfter() {
-        return allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
+        return allowed || nextNanos == UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
     }
 
     /**
@@ -203,7 +167,7 @@ public final class Decision {
      * flight.
      */
     public Optional<Duration> resetAfter() {
-        return resetAfterNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(resetAfterNanos));
+        return resetAfterNanos == UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(resetAfterNanos));
     }
 
     /**
@@ -212,7 +176,7 @@ public final class Decision {
      * does not tell.
      */
     public Optional<Duration> moreAfter() {
-        return !allowed || nextNanos == Quota.UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
+        return !allowed || nextNanos == UNKNOWN ? Optional.empty() : Optional.of(Duration.ofNanos(nextNanos));
     }
 
     /** What was taken, for a refund; empty if denied or only peeked at. */
@@ -239,7 +203,7 @@ public final class Decision {
     public String toString() {
         return (degradation == null ? "" : "degraded, ") + (allowed ? "allowed " : "denied ") + permits + " of "
                 + policy
-                + ", remaining " + remaining + "/" + limit
+                + ", remaining " + remaining + "/" + limit()
                 + retryAfter().map(after -> ", retry after " + after).orElse("")
                 + resetAfter().map(after -> ", reset after " + after).orElse("");
     }

@@ -27,10 +27,6 @@ record DecisionListeners(GuardedRecorder recorder, @Nullable Shadow shadow) {
         return recorder.isEmpty() && shadow == null;
     }
 
-    boolean hasShadow() {
-        return shadow != null;
-    }
-
     /** Something else happened. */
     void counted(Event event, long permits) {
         recorder.counted(event, permits);

@@ -118,7 +118,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
         if (permits < 1) {
             Checks.asked(permits);
         }
-        if (permits > policy.capacity() || (listens && mode == RequestMode.DEBIT && listeners.hasShadow())) {
+        if (permits > policy.capacity() || (listens && mode == RequestMode.DEBIT && listeners.shadow() != null)) {
             return null;
         }
         Decision decision = state.decideNow(key, policy.override(), permits, mode);
@@ -155,7 +155,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             if (found.isEmpty() || (within > 0 && left <= 0)) {
                 listeners.recorder().decided(key, false, permits);
                 // Denied before the key's policy was known.
-                return Mono.just(Decision.deny(policies.ofAll().policy(), permits, Decision.Quota.UNKNOWN));
+                return Mono.just(Decision.deny(policies.ofAll().policy(), permits, Decision.UNKNOWN));
             }
             use.check.accept(found.get().policy());
             return decideLater(found.get(), key, permits, Math.min(left, maxWaitNanos));
@@ -379,7 +379,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
 
     /** Whether the fast path decides every {@link #tryAcquire}, while this is open. */
     boolean decidesNow() {
-        return state.decidesNow() && !policies.isPerKey() && !listeners.hasShadow();
+        return state.decidesNow() && !policies.isPerKey() && listeners.shadow() == null;
     }
 
     DecisionListeners listeners() {

@@ -20,8 +20,9 @@ public interface DirectLimiter {
      * @return null if only {@link RateLimiter#acquire}, {@code tryAcquire} or {@code acquireLease} can
      *     decide: nothing was taken
      */
-    @Nullable
-    Decision decideNow(String key, long permits, boolean waits);
+    default @Nullable Decision decideNow(String key, long permits, boolean waits) {
+        return null;
+    }
 
     /**
      * {@link RateLimiter#acquire} for a caller that got null from {@link #decideNow}: the Mono may be
@@ -53,17 +54,7 @@ public interface DirectLimiter {
     static DirectLimiter of(RateLimiter limiter) {
         return limiter instanceof DirectLimiter direct
                 ? direct
-                : new DirectLimiter() {
-                    @Override
-                    public @Nullable Decision decideNow(String key, long permits, boolean waits) {
-                        return null;
-                    }
-
-                    @Override
-                    public Mono<Decision> decideLater(
-                            String key, long permits, long maxWaitNanos, ContextView context) {
-                        return limiter.acquire(key, permits, Duration.ofNanos(maxWaitNanos));
-                    }
-                };
+                : (key, permits, maxWaitNanos, context) ->
+                        limiter.acquire(key, permits, Duration.ofNanos(maxWaitNanos));
     }
 }

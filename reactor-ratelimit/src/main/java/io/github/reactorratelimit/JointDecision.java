@@ -16,14 +16,9 @@ public record JointDecision(List<Decision> decisions) {
         Checks.require(!decisions.isEmpty(), "decisions must not be empty");
     }
 
-    /** Whether every limiter allowed. */
+    /** Whether every limiter allowed: only the last decision can be a denial. */
     public boolean allowed() {
-        for (Decision decision : decisions) {
-            if (!decision.allowed()) {
-                return false;
-            }
-        }
-        return true;
+        return decisions.get(decisions.size() - 1).allowed();
     }
 
     /** The decision that binds: the denial, or else the one with least remaining. */

@@ -32,15 +32,4 @@ public record LimiterSettings(
         Objects.requireNonNull(recorder, "recorder");
         Checks.require(maxWaiters >= 1, "maxWaiters must be positive, was " + maxWaiters);
     }
-
-    /** For a limiter whose keys may have policies of their own. */
-    public LimiterSettings(
-            String name,
-            RateLimitPolicy policy,
-            Scheduler scheduler,
-            Scheduler callbacks,
-            RateLimitRecorder recorder,
-            int maxWaiters) {
-        this(name, policy, scheduler, callbacks, recorder, maxWaiters, true);
-    }
 }

@@ -54,10 +54,6 @@ final class PolicyLookup {
      */
     private record Known(@Nullable KeyPolicy override, long untilNanos) {
 
-        boolean hasPolicy(@Nullable RateLimitPolicy other) {
-            return Objects.equals(overridden(), other);
-        }
-
         @Nullable
         RateLimitPolicy overridden() {
             return override == null ? null : override.policy;
@@ -226,7 +222,7 @@ final class PolicyLookup {
         Known next = new Known(to == null ? null : KeyPolicy.of(to, to), Saturated.plus(nowNanos(), keepNanos));
         Mono<KeyPolicy> remembered = Mono.fromSupplier(() -> remember(key, next));
         Known before = known.get(key);
-        if (before == null || before.hasPolicy(to)) {
+        if (before == null || Objects.equals(before.overridden(), to)) {
             return remembered;
         }
         known.put(key, new Known(before.override, MIGRATING));

@@ -1,7 +1,5 @@
 package io.github.reactorratelimit;
 
-import java.io.IOException;
-import java.io.ObjectOutputStream;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -19,9 +17,6 @@ public final class RateLimitExceededException extends RateLimitException {
 
     private final transient Decision decision;
     private final @Nullable String limiter;
-
-    /** Only for the serialised form, which has no decision; otherwise it is made when it is read. */
-    private @Nullable String message;
 
     public RateLimitExceededException(Decision decision) {
         this(decision, null);
@@ -49,14 +44,6 @@ public final class RateLimitExceededException extends RateLimitException {
 
     @Override
     public String getMessage() {
-        if (message != null) {
-            return message;
-        }
         return "rate limit " + (limiter == null ? "" : "'" + limiter + "' ") + "exceeded: " + decision;
-    }
-
-    private void writeObject(ObjectOutputStream out) throws IOException {
-        message = getMessage();
-        out.defaultWriteObject();
     }
 }

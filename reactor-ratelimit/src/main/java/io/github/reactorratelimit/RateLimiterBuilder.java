@@ -179,7 +179,13 @@ public final class RateLimiterBuilder {
             throw new IllegalStateException("a shadow counts for a recorder: give the limiter one");
         }
         LimiterState state = in.open(new LimiterSettings(
-                name + ".shadow", policy, live.scheduler(), live.callbacks(), RateLimitRecorder.NOOP, maxWaiters));
+                name + ".shadow",
+                policy,
+                live.scheduler(),
+                live.callbacks(),
+                RateLimitRecorder.NOOP,
+                maxWaiters,
+                true));
         return new DecisionListeners.Shadow(policy, state);
     }
 }

@@ -46,7 +46,7 @@ class PolicyLookupTest {
     }
 
     private PolicyLookup lookup(Function<String, Mono<RateLimitPolicy>> resolver) {
-        LimiterSettings settings = new LimiterSettings("test", OWN, time, time, RateLimitRecorder.NOOP, 10);
+        LimiterSettings settings = new LimiterSettings("test", OWN, time, time, RateLimitRecorder.NOOP, 10, true);
         return new PolicyLookup(settings, LocalStore.create().open(settings), resolver, KEEP);
     }
 

@@ -166,7 +166,8 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
     void whatWasSpentIsCarriedToANewPolicyAndCappedAtItsCapacity() {
         Gcra five = Gcra.of(5, ofHours(1));
         VirtualTimeScheduler time = VirtualTimeScheduler.create();
-        LimiterState state = store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10));
+        LimiterState state =
+                store().open(new LimiterSettings("carried", five, time, time, RateLimitRecorder.NOOP, 10, true));
         assertThat(state.decideNow(key, null, 3, LimiterState.RequestMode.SPEND))
                 .isNotNull();
         Gcra ten = Gcra.of(10, ofHours(1));

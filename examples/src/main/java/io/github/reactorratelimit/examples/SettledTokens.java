@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.examples;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
 import io.github.reactorratelimit.RateLimitExceededException;
 import io.github.reactorratelimit.RateLimiter;
@@ -20,11 +20,11 @@ public final class SettledTokens {
     /** Reserves 200 tokens before the model is asked; when the answer ends, it has cost what it really took. */
     private Flux<Chunk> ask(String question, int chunks) {
         return model(question, chunks)
-                .transform(chargeStream(
+                .transform(limitRate(
                         tokens,
                         spec -> spec.key("tenant")
-                                .estimate(200)
-                                .cost(Chunk::tokens)
+                                .cost(200)
+                                .chargeElements(Chunk::tokens)
                                 .reject()));
     }
 

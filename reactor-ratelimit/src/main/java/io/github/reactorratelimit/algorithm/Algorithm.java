@@ -26,7 +26,7 @@ public interface Algorithm<S> {
     /** The policy of these steps. */
     RateLimitPolicy policy();
 
-    /** The most permits that one request may need. */
+    /** The {@link #remaining} permits of a key that has recovered, and the most that one request may need. */
     default long capacity() {
         return policy().capacity();
     }
@@ -46,9 +46,6 @@ public interface Algorithm<S> {
     default Algorithm<?> compact() {
         return this;
     }
-
-    /** The {@link #remaining} permits of a key that has recovered. */
-    long limit();
 
     /** The state of a key that is new, or was evicted. */
     S fresh();
@@ -113,7 +110,7 @@ public interface Algorithm<S> {
     default List<Spending> spent(S state, long now) {
         long anyDebt = Long.MAX_VALUE / 4;
         long withDebts = chargeable(fresh(), now, anyDebt) - chargeable(state, now, anyDebt);
-        long gone = policy().settles() ? limit() - remaining(state, now) : 0;
+        long gone = policy().settles() ? capacity() - remaining(state, now) : 0;
         return List.of(new Spending(policy(), Math.max(withDebts, gone)));
     }
 
@@ -142,13 +139,13 @@ public interface Algorithm<S> {
         long wait = permits == 0 ? 0 : waitTicks(state, now, permits);
         long remaining = remaining(state, now);
         long more = wait == 0 ? moreTicks(state, now, remaining) : UNKNOWN;
-        return new Reading(policy(), limit(), remaining, wait, resetTicks(state, now), more);
+        return new Reading(policy(), remaining, wait, resetTicks(state, now), more);
     }
 
     /**
      * Ticks until more than the current {@code remaining} permits are available; {@link #UNKNOWN} if never.
      */
     default long moreTicks(S state, long now, long remaining) {
-        return remaining < limit() ? waitTicks(state, now, remaining + 1) : UNKNOWN;
+        return remaining < capacity() ? waitTicks(state, now, remaining + 1) : UNKNOWN;
     }
 }

@@ -103,8 +103,7 @@ public final class Algorithms {
 
         @Override
         public Kind visit(TokenBucket bucket) {
-            PolicyTraits traits =
-                    PolicyTraits.of(bucket, bucket.capacity(), bucket.period()).catchingUp(true);
+            PolicyTraits traits = PolicyTraits.ofRate(bucket, bucket.capacity(), bucket.period());
             if (bucket.style() == TokenBucket.Refill.STEPWISE) {
                 return new Kind(
                         traits.withPhase(bucket.period()),
@@ -124,7 +123,7 @@ public final class Algorithms {
         @Override
         public Kind visit(Gcra gcra) {
             return new Kind(
-                    PolicyTraits.of(gcra, gcra.burst(), ZERO).catchingUp(true),
+                    PolicyTraits.ofRate(gcra, gcra.burst(), ZERO),
                     clock -> new DeficitAlgorithm(
                             gcra,
                             BucketArithmetic.of(
@@ -134,7 +133,7 @@ public final class Algorithms {
 
         @Override
         public Kind visit(LeakyBucket bucket) {
-            PolicyTraits traits = PolicyTraits.of(bucket, bucket.queueCapacity() + 1, ZERO)
+            PolicyTraits traits = PolicyTraits.ofRate(bucket, bucket.queueCapacity() + 1, ZERO)
                     .catchingUp(!bucket.strict())
                     .notPrepaid(
                             "a leaky bucket gives each permit a time of its own, and one that is held would leave at"
@@ -149,9 +148,8 @@ public final class Algorithms {
 
         @Override
         public Kind visit(WarmUp warmUp) {
-            PolicyTraits traits = PolicyTraits.of(
+            PolicyTraits traits = PolicyTraits.ofRate(
                             warmUp, warmUp.permits(), warmUp.warmUp().multipliedBy(2))
-                    .catchingUp(true)
                     .notPrepaid("a warm-up gives each permit a time of its own, and one that is held would leave at"
                             + " another");
             return new Kind(traits, clock -> WarmUpAlgorithm.of(warmUp, clock.tick));
@@ -159,7 +157,7 @@ public final class Algorithms {
 
         @Override
         public Kind visit(FixedWindow window) {
-            PolicyTraits traits = PolicyTraits.of(window, 0, window.window());
+            PolicyTraits traits = PolicyTraits.of(window.window());
             if (window.alignment() instanceof Alignment.Calendar calendar) {
                 return new Kind(
                         traits,
@@ -176,7 +174,7 @@ public final class Algorithms {
 
         @Override
         public Kind visit(SlidingWindowLog log) {
-            PolicyTraits traits = PolicyTraits.of(log, 0, log.window())
+            PolicyTraits traits = PolicyTraits.of(log.window())
                     .notPrepaid("a log is exact in every window, and a permit that is held is spent later than it was"
                             + " logged; a SlidingWindowCounter can be leased");
             return new Kind(traits, clock -> new LogAlgorithm(log, clock.tick.ticks("window", log.window())));
@@ -185,7 +183,7 @@ public final class Algorithms {
         @Override
         public Kind visit(SlidingWindowCounter counter) {
             return new Kind(
-                    PolicyTraits.of(counter, 0, counter.window().multipliedBy(2)),
+                    PolicyTraits.of(counter.window().multipliedBy(2)),
                     clock -> new CounterAlgorithm(
                             counter,
                             grid(counter.window(), clock),
@@ -195,7 +193,7 @@ public final class Algorithms {
 
         @Override
         public Kind visit(ConcurrencyLimit limit) {
-            PolicyTraits traits = PolicyTraits.of(limit, 0, limit.lease())
+            PolicyTraits traits = PolicyTraits.of(limit.lease())
                     .notPrepaid("permits of a concurrency limit come back when the work ends, and one that is held does"
                             + " no work");
             return new Kind(traits, clock -> new ConcurrencyAlgorithm(limit));
@@ -206,8 +204,7 @@ public final class Algorithms {
             List<Kind> parts =
                     composite.parts().stream().map(part -> part.accept(this)).toList();
             return new Kind(
-                    PolicyTraits.ofAll(
-                            composite, parts.stream().map(Kind::traits).toList()),
+                    PolicyTraits.ofAll(parts.stream().map(Kind::traits).toList()),
                     clock -> new CompositeAlgorithm(
                             composite,
                             parts.stream().map(part -> part.steps.apply(clock)).toList()));

@@ -10,17 +10,8 @@ import java.time.LocalDate;
  * Windows that start with the days or months of a zone. A day is as long as its zone makes it. Where a clock
  * change repeats the minutes around midnight, the new day starts the first time and stays.
  */
-public final class CalendarWindows implements WindowGrid {
-
-    private final Alignment.Calendar calendar;
-    private final long epochOffset;
-    private final long ticksPerSecond;
-
-    private CalendarWindows(Alignment.Calendar calendar, long epochOffset, long ticksPerSecond) {
-        this.calendar = calendar;
-        this.epochOffset = epochOffset;
-        this.ticksPerSecond = ticksPerSecond;
-    }
+public record CalendarWindows(Alignment.Calendar calendar, long epochOffset, long ticksPerSecond)
+        implements WindowGrid {
 
     /** The windows of a calendar. */
     public static CalendarWindows of(Alignment.Calendar calendar, Tick tick, long epochOffset) {

@@ -45,8 +45,8 @@ final class CompositeAlgorithm implements Algorithm<Object[]> {
     }
 
     @Override
-    public long limit() {
-        return least(fresh, (part, state) -> part.limit());
+    public long capacity() {
+        return least(fresh, (part, state) -> part.capacity());
     }
 
     @Override
@@ -144,12 +144,7 @@ final class CompositeAlgorithm implements Algorithm<Object[]> {
         }
         long moreTicks = binding.allowed() ? moreTicks(state, now, binding.remaining()) : binding.moreTicks();
         return new Reading(
-                binding.policy(),
-                binding.limit(),
-                binding.remaining(),
-                binding.waitTicks(),
-                resetTicks(state, now),
-                moreTicks);
+                binding.policy(), binding.remaining(), binding.waitTicks(), resetTicks(state, now), moreTicks);
     }
 
     private static boolean binds(Reading reading, Reading other) {

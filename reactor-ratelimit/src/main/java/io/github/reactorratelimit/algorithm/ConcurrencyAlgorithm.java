@@ -31,11 +31,6 @@ final class ConcurrencyAlgorithm implements LongAlgorithm {
     }
 
     @Override
-    public long limit() {
-        return policy.max();
-    }
-
-    @Override
     public Long fresh() {
         return 0L;
     }

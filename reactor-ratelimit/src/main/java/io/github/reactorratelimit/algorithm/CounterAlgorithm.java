@@ -27,11 +27,6 @@ record CounterAlgorithm(
     private static final Counts UNUSED = new Counts(Long.MIN_VALUE, 0, 0);
 
     @Override
-    public long limit() {
-        return policy.limit();
-    }
-
-    @Override
     public long[] toLongs(Counts state) {
         return new long[] {state.start(), state.previous(), state.current()};
     }
@@ -65,7 +60,7 @@ record CounterAlgorithm(
     /** What is overdrawn weighs in the next window too, as all permits do. */
     @Override
     public long chargeable(Counts state, long now, long maxDebt) {
-        long exactDebt = Math.min(Ticks.EXACT_PERMITS, exactBelow / resolution.windowGrains()) - 1 - limit();
+        long exactDebt = Math.min(Ticks.EXACT_PERMITS, exactBelow / resolution.windowGrains()) - 1 - capacity();
         return Ticks.chargeable(signedRoom(at(state, now), now), maxDebt, exactDebt);
     }
 
@@ -76,7 +71,7 @@ record CounterAlgorithm(
 
     @Override
     public long resetTicks(Counts state, long now) {
-        return waitTicks(state, now, limit());
+        return waitTicks(state, now, capacity());
     }
 
     /** Counts only in the window of the debit. */
@@ -104,7 +99,7 @@ record CounterAlgorithm(
     private long signedRoom(Counts counts, long now) {
         long elapsedGrains = Ticks.until(now, counts.start) / resolution.grainTicks();
         long weighted = counts.previous * (resolution.windowGrains() - elapsedGrains) / resolution.windowGrains();
-        return limit() - counts.current - weighted;
+        return capacity() - counts.current - weighted;
     }
 
     /**
@@ -112,13 +107,13 @@ record CounterAlgorithm(
      * after.
      */
     private long elapsedWhenAllowed(Counts counts, long permits) {
-        if (counts.current + permits <= limit()) {
-            long elapsed = elapsedUntil(counts.previous, limit() - counts.current - permits);
+        if (counts.current + permits <= capacity()) {
+            long elapsed = elapsedUntil(counts.previous, capacity() - counts.current - permits);
             if (elapsed < grid.windowTicks) {
                 return elapsed;
             }
         }
-        return grid.windowTicks + Math.min(elapsedUntil(counts.current, limit() - permits), grid.windowTicks);
+        return grid.windowTicks + Math.min(elapsedUntil(counts.current, capacity() - permits), grid.windowTicks);
     }
 
     /** Ticks into a window until {@code previous} weighs less than {@code room + 1}. */

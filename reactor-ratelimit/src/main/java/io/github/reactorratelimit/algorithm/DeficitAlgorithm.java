@@ -22,11 +22,6 @@ record DeficitAlgorithm(RateLimitPolicy policy, RateArithmetic arithmetic, Defic
     }
 
     @Override
-    public long limit() {
-        return arithmetic.capacity;
-    }
-
-    @Override
     public long waitTicks(Deficit state, long now, long permits) {
         return arithmetic.waitTicks(deficit(state, now), permits);
     }

@@ -13,11 +13,6 @@ record LogAlgorithm(SlidingWindowLog policy, long windowTicks) implements Algori
     private static final long MOST_PERMITS = 500_000;
 
     @Override
-    public long limit() {
-        return policy.limit();
-    }
-
-    @Override
     public long[] toLongs(PermitLog state) {
         return state.toLongs();
     }

@@ -46,7 +46,7 @@ record PackedDeficitAlgorithm(
     }
 
     @Override
-    public long limit() {
+    public long capacity() {
         return arithmetic.capacity;
     }
 

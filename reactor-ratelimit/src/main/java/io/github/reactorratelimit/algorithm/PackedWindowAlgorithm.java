@@ -10,40 +10,26 @@ import io.github.reactorratelimit.Saturated;
  * end]}. At {@code end} it is either a full window or the unused start of the next: for a time in the old
  * window it is the full one, for a time in the next it means nothing used there, and both are right, since a
  * state in which nothing is used is always written as {@link #fresh()}.
+ *
+ * @param slices how many a window has
+ * @param sliceTicks length of one
  */
-final class PackedWindowAlgorithm implements LongAlgorithm {
+record PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid, long slices, long sliceTicks)
+        implements LongAlgorithm {
 
     private static final long UNUSED = LAST_RESERVED + 1;
-
-    private final FixedWindow policy;
-    private final WindowGrid.Epoch grid;
     private static final long SLICES_PER_PERMIT = 1_024;
 
-    private final long slices;
-    private final long sliceTicks;
-
-    PackedWindowAlgorithm(FixedWindow policy, WindowGrid.Epoch grid) {
-        this.policy = policy;
-        this.grid = grid;
-        this.slices = policy.limit() > grid.windowTicks / SLICES_PER_PERMIT
+    static PackedWindowAlgorithm of(FixedWindow policy, WindowGrid.Epoch grid) {
+        long slices = policy.limit() > grid.windowTicks / SLICES_PER_PERMIT
                 ? grid.windowTicks
                 : policy.limit() * SLICES_PER_PERMIT;
-        this.sliceTicks = grid.windowTicks / slices;
+        return new PackedWindowAlgorithm(policy, grid, slices, grid.windowTicks / slices);
     }
 
     /** Whether there are slices for a debt as large as the limit. */
     static boolean fits(FixedWindow policy, WindowGrid.Epoch grid) {
         return policy.limit() <= grid.windowTicks / 2;
-    }
-
-    @Override
-    public FixedWindow policy() {
-        return policy;
-    }
-
-    @Override
-    public long limit() {
-        return policy.limit();
     }
 
     @Override

@@ -11,32 +11,18 @@ import java.util.stream.LongStream;
  *
  * <p>Logs that follow each other share their arrays, and each reads only the entries that it knows. So adding
  * copies only if the arrays are full, or if another log has taken the next place in them.
+ *
+ * @param entries the arrays
+ * @param from the first entry that has not expired
+ * @param to the end of the entries
+ * @param total all permits since the arrays began; may wrap, like the sums before each entry: only
+ *     differences count
  */
-final class PermitLog {
+record PermitLog(Entries entries, int from, int to, int total) {
 
     static final PermitLog EMPTY = new PermitLog(new Entries(0), 0, 0, 0);
 
     private static final int SPARE = 8;
-
-    private final Entries entries;
-
-    /** The first entry that has not expired. */
-    private final int from;
-
-    /** The end of the entries. */
-    private final int to;
-
-    /**
-     * All permits since the arrays began. May wrap, like the sums before each entry: only differences count.
-     */
-    private final int total;
-
-    private PermitLog(Entries entries, int from, int to, int total) {
-        this.entries = entries;
-        this.from = from;
-        this.to = to;
-        this.total = total;
-    }
 
     boolean isEmpty() {
         return from == to;
@@ -158,7 +144,7 @@ final class PermitLog {
      * Arrays that several logs share. A log may write a place only if it has claimed it, and no log writes it
      * again.
      */
-    private static final class Entries {
+    static final class Entries {
 
         final long[] times;
         final int[] before;

@@ -1,38 +1,21 @@
 package io.github.reactorratelimit.algorithm;
 
+import io.github.reactorratelimit.Saturated;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Computes when queued requests will be granted. Starts from a state and places one request after the other,
- * each as early as the ones before it allow. Immutable.
+ * each as early as the ones before it allow.
  *
  * @param <S> the state of the key
+ * @param algorithm the steps of its policy
+ * @param state the state after the last request
+ * @param at when the last request is granted, {@link Algorithm#UNKNOWN} if that is not known; before the
+ *     first one, the time of the state
  */
-public final class Projection<S> {
+public record Projection<S>(Algorithm<S> algorithm, S state, long at) {
 
     private static final long ANY_DEBT = Long.MAX_VALUE / 4;
-
-    private final Algorithm<S> algorithm;
-    private final S state;
-    private final long at;
-
-    private Projection(Algorithm<S> algorithm, S state, long at) {
-        this.algorithm = algorithm;
-        this.state = state;
-        this.at = at;
-    }
-
-    /** The projection of a key with this state at {@code now}. */
-    public static <S> Projection<S> of(Algorithm<S> algorithm, S state, long now) {
-        return new Projection<>(algorithm, state, now);
-    }
-
-    /**
-     * When the request of the last {@link #place} is granted; {@link Algorithm#UNKNOWN} if that is not known.
-     */
-    public long at() {
-        return at;
-    }
 
     /**
      * Places a request behind the others. All requests behind one with an unknown time are unknown too.
@@ -69,6 +52,6 @@ public final class Projection<S> {
         }
         long from = Math.max(at, notBefore);
         long wait = algorithm.waitTicks(state, from, permits);
-        return wait > Algorithm.UNKNOWN - Math.max(from, 0) ? Algorithm.UNKNOWN : from + wait;
+        return Saturated.plus(from, wait);
     }
 }

@@ -18,7 +18,8 @@ final class QueueArithmetic extends RateArithmetic {
     }
 
     static QueueArithmetic of(long permits, Duration period, long queueCapacity, Tick tick) {
-        return new QueueArithmetic(Fraction.of(permits, period, "queueCapacity", queueCapacity, tick), queueCapacity);
+        return new QueueArithmetic(
+                Fraction.of(permits, period, "queueCapacity", queueCapacity, tick, Long.MAX_VALUE), queueCapacity);
     }
 
     @Override

@@ -123,12 +123,8 @@ abstract class RateArithmetic {
          * The interval of {@code permits} per {@code period}.
          *
          * @param name the policy's name for the capacity, for the error
+         * @param mostPartsPerTick an interval that would need more is rounded up
          */
-        static Fraction of(long permits, Duration period, String name, long capacity, Tick tick) {
-            return of(permits, period, name, capacity, tick, Long.MAX_VALUE);
-        }
-
-        /** @param mostPartsPerTick an interval that would need more is rounded up */
         static Fraction of(
                 long permits, Duration period, String name, long capacity, Tick tick, long mostPartsPerTick) {
             BigInteger ticks = BigInteger.valueOf(tick.ticks("period", period));

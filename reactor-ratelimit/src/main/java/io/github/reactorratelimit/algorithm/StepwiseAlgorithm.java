@@ -29,11 +29,6 @@ record StepwiseAlgorithm(TokenBucket policy, long periodTicks, long exactBelow)
     private static final Steps FULL = new Steps(Long.MIN_VALUE, 0);
 
     @Override
-    public long limit() {
-        return policy.capacity();
-    }
-
-    @Override
     public long[] toLongs(Steps state) {
         return new long[] {state.from(), state.since(), state.used(), state.first()};
     }

@@ -39,19 +39,19 @@ record WarmUpAlgorithm(WarmUp policy, Fraction interval, long warmUpTicks, boole
 
     /** The rate of a cold key is a 16th of the full one. */
     static WarmUpAlgorithm of(WarmUp policy, Tick tick) {
-        Fraction interval =
-                Fraction.of(policy.permits(), policy.period().multipliedBy(STEPS), "permits", policy.permits(), tick);
+        Fraction interval = Fraction.of(
+                policy.permits(),
+                policy.period().multipliedBy(STEPS),
+                "permits",
+                policy.permits(),
+                tick,
+                Long.MAX_VALUE);
         return new WarmUpAlgorithm(policy, interval, tick.ticks("warmUp", policy.warmUp()), false);
     }
 
     @Override
     public WarmUpAlgorithm shared() {
         return new WarmUpAlgorithm(policy, interval, warmUpTicks, true);
-    }
-
-    @Override
-    public long limit() {
-        return policy.permits();
     }
 
     @Override
@@ -87,14 +87,14 @@ record WarmUpAlgorithm(WarmUp policy, Fraction interval, long warmUpTicks, boole
     /** What is owed, as permits: what remains does not say it. */
     @Override
     public long chargeable(Pace state, long now, long maxDebt) {
-        long free = Math.floorDiv(costParts(limit()) - at(state, now).owedParts, interval.partsPerPermit());
+        long free = Math.floorDiv(costParts(capacity()) - at(state, now).owedParts, interval.partsPerPermit());
         return Ticks.chargeable(free, maxDebt, 0);
     }
 
     @Override
     public long remaining(Pace state, long now) {
         Pace current = at(state, now);
-        return current.owedParts < flow(current.warmTicks) ? limit() : 0;
+        return current.owedParts < flow(current.warmTicks) ? capacity() : 0;
     }
 
     /** Until the key is cold: only then it answers like one that was never seen. */

@@ -14,13 +14,8 @@ record WindowAlgorithm(FixedWindow policy, WindowGrid grid) implements Algorithm
     @Override
     public Algorithm<?> compact() {
         return grid instanceof WindowGrid.Epoch epoch && PackedWindowAlgorithm.fits(policy, epoch)
-                ? new PackedWindowAlgorithm(policy, epoch)
+                ? PackedWindowAlgorithm.of(policy, epoch)
                 : this;
-    }
-
-    @Override
-    public long limit() {
-        return policy.limit();
     }
 
     @Override

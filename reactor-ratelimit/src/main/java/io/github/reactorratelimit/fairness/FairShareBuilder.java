@@ -161,7 +161,7 @@ public final class FairShareBuilder {
         FairQueue order = new FairQueue(classes.size(), oneIn, maxQueuedPerClass, maxQueuedPerTenant);
         // Its waiters are calls, not requests to the limiter: the limiter's recorder does not count them.
         LimiterSettings settings = new LimiterSettings(
-                limiter.name(), limiter.policy(), clock, callbacks, RateLimitRecorder.NOOP, Integer.MAX_VALUE);
+                limiter.name(), limiter.policy(), clock, callbacks, RateLimitRecorder.NOOP, Integer.MAX_VALUE, true);
         Map<String, Long> given = Map.copyOf(weights);
         ToLongFunction<String> others = otherWeights;
         ToLongFunction<String> weightOf = tenant -> {

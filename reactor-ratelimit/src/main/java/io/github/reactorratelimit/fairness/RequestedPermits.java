@@ -43,7 +43,7 @@ record RequestedPermits(Form form, long permits) {
 
     /** The denial of a call that waited in vain, or would have to. */
     Object deny(RateLimiter limiter, @Nullable Degradation degradation) {
-        Decision denied = Decision.deny(limiter.policy(), permits, Decision.Quota.UNKNOWN);
+        Decision denied = Decision.deny(limiter.policy(), permits, Decision.UNKNOWN);
         return denial(limiter, degradation == null ? denied : denied.asDegraded(degradation));
     }
 

@@ -299,11 +299,6 @@ final class BoundedKeyTable<S> extends KeyTable {
         return (own == null ? start(key) : own).spent(shared, at);
     }
 
-    @Override
-    int size() {
-        return cells.size();
-    }
-
     /** The key's cell, null if it has none; begins a cell that another thread has let enter. */
     private @Nullable Cell<S> own(String key) {
         Cell<S> own = cells.find(key);
@@ -369,7 +364,7 @@ final class BoundedKeyTable<S> extends KeyTable {
         Cell<S> owed = owing(pristine, key);
         return owed == pristine || owed.isRefilled(shared, from)
                 ? null
-                : owed.read(shared, from, owed.read(shared, from, 1).limit());
+                : owed.read(shared, from, owed.read(shared, from, 1).policy().capacity());
     }
 
     /** A cell that holds the key's carried spend too. */

@@ -2,6 +2,7 @@ package io.github.reactorratelimit.local;
 
 import io.github.reactorratelimit.Decision;
 import io.github.reactorratelimit.RateLimitPolicy;
+import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.LongAlgorithm;
 import io.github.reactorratelimit.algorithm.Projection;
@@ -280,7 +281,7 @@ abstract class Cell<S> {
     /** See {@link KeyTable#projection}; a dead cell reads as fresh. */
     final Projection<?> projection(Shared<S> shared, long now) {
         S seen = stateOrFresh(shared);
-        return Projection.of(steps(shared), seen, from(shared, seen, now));
+        return new Projection<>(steps(shared), seen, from(shared, seen, now));
     }
 
     /** See {@link KeyTable#spent}; a dead cell reads as fresh. */
@@ -297,7 +298,7 @@ abstract class Cell<S> {
     /** A wait as of {@code from}, reported as of the earlier time {@code at}; none stays none. */
     static long since(long at, long from, long waitTicks) {
         long shift = waitTicks == 0 ? 0 : from - at;
-        return waitTicks > Algorithm.UNKNOWN - shift ? Algorithm.UNKNOWN : waitTicks + shift;
+        return Saturated.plus(waitTicks, shift);
     }
 
     /** A reading as of {@code from}, reported as of the earlier time {@code at}. */
@@ -307,7 +308,6 @@ abstract class Cell<S> {
         }
         return new Reading(
                 reading.policy(),
-                reading.limit(),
                 reading.remaining(),
                 since(at, from, reading.waitTicks()),
                 since(at, from, reading.resetTicks()),

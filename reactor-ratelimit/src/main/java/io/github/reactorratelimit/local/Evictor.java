@@ -1,5 +1,6 @@
 package io.github.reactorratelimit.local;
 
+import io.github.reactorratelimit.Saturated;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.local.Cell.Shared;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -117,11 +118,7 @@ final class Evictor<S> {
     }
 
     private static long retryAt(long now, long waitTicks) {
-        if (waitTicks == Algorithm.UNKNOWN) {
-            return now;
-        }
-        long at = now + waitTicks;
-        return at < now ? Long.MAX_VALUE : at;
+        return waitTicks == Algorithm.UNKNOWN ? now : Saturated.plus(now, waitTicks);
     }
 
     private void endRound() {

@@ -36,13 +36,7 @@ abstract class KeyTable {
     }
 
     static Decision denial(Reading reading, long permits) {
-        return Decision.deny(
-                reading.policy(),
-                permits,
-                reading.limit(),
-                reading.remaining(),
-                reading.resetTicks(),
-                reading.waitTicks());
+        return Decision.deny(reading.policy(), permits, reading.remaining(), reading.resetTicks(), reading.waitTicks());
     }
 
     /** A debit as a decision, or its denial. */
@@ -50,16 +44,11 @@ abstract class KeyTable {
         return reading.allowed()
                 ? Decision.allow(
                         reading.policy(),
-                        reading.limit(),
                         reading.remaining(),
                         reading.resetTicks(),
                         reading.moreTicks(),
                         new Debit(owner, key, policy, permits, at))
                 : denial(reading, permits);
-    }
-
-    static Decision.Quota quota(Reading reading) {
-        return new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks(), reading.moreTicks());
     }
 
     /** Like {@link #tryTake}, with what the decision reports: {@link Reading#allowed()} says whether permits were taken. */
@@ -130,9 +119,6 @@ abstract class KeyTable {
 
     /** What lies ahead of the key; a key that is not in the table does not enter it. */
     abstract Projection<?> projection(String key, long now);
-
-    /** Keys in the table, overflow cells apart; never more than the bound. */
-    abstract int size();
 
     /** Lets the present states count under another policy; false if they mean something else there. */
     boolean changeTo(RateLimitPolicy policy) {

@@ -345,7 +345,8 @@ final class LocalState implements LimiterState {
             }
             Reading reading = version().table.read(key, now, permits);
             return reading.allowed()
-                    ? Decision.wouldAllow(reading.policy(), permits, KeyTable.quota(reading))
+                    ? Decision.wouldAllow(
+                            reading.policy(), permits, reading.remaining(), reading.resetTicks(), reading.moreTicks())
                     : KeyTable.denial(reading, permits);
         }
 
@@ -384,8 +385,8 @@ final class LocalState implements LimiterState {
         @Override
         public Decision deny(long now, long permits, long grantedAt) {
             Reading reading = version().table.read(key, now, permits);
-            Decision.Quota nothingAtOnce = new Decision.Quota(reading.limit(), 0, reading.resetTicks());
-            return Decision.deny(reading.policy(), permits, nothingAtOnce, QueuedKey.retryAfter(now, grantedAt));
+            long retryAfter = QueuedKey.retryAfter(now, grantedAt);
+            return Decision.deny(reading.policy(), permits, 0, reading.resetTicks(), retryAfter);
         }
 
         @Override

@@ -115,10 +115,10 @@ final class LongCell extends Cell<Long> {
             }
             if (STATE.compareAndSet(this, seen, next)) {
                 long remaining = steps.remaining(next, from);
-                long more = remaining < steps.limit() ? steps.waitTicks(next, from, remaining + 1) : Algorithm.UNKNOWN;
+                long more =
+                        remaining < steps.capacity() ? steps.waitTicks(next, from, remaining + 1) : Algorithm.UNKNOWN;
                 return Decision.allow(
                         steps.policy(),
-                        steps.limit(),
                         remaining,
                         since(at, from, steps.resetTicks(next, from)),
                         since(at, from, more),
@@ -139,7 +139,6 @@ final class LongCell extends Cell<Long> {
                 : Decision.deny(
                         steps.policy(),
                         permits,
-                        steps.limit(),
                         steps.remaining(seen, from),
                         since(at, from, steps.resetTicks(seen, from)),
                         since(at, from, wait));

@@ -162,8 +162,7 @@ final class SketchTable extends KeyTable {
         Reading denied = read(key, at, permits);
         // A refund may have come since: as far as is known the caller may retry at once.
         return denied.allowed()
-                ? new Reading(
-                        denied.policy(), denied.limit(), denied.remaining(), 1, denied.resetTicks(), Algorithm.UNKNOWN)
+                ? new Reading(denied.policy(), denied.remaining(), 1, denied.resetTicks(), Algorithm.UNKNOWN)
                 : denied;
     }
 
@@ -171,9 +170,7 @@ final class SketchTable extends KeyTable {
     Decision debit(Object owner, RateLimitPolicy policy, String key, long at, long permits) {
         Mark mark = new Mark(owner);
         Reading reading = debit(key, at, permits, mark);
-        return reading.allowed()
-                ? Decision.allow(policy, quota(reading), new Debit(mark, key, policy, permits, at))
-                : denial(reading, permits);
+        return decision(reading, mark, policy, key, at, permits);
     }
 
     @Override
@@ -225,12 +222,7 @@ final class SketchTable extends KeyTable {
 
     @Override
     Projection<?> projection(String key, long now) {
-        return Projection.of(steps, least(key, now), now);
-    }
-
-    @Override
-    int size() {
-        return 0;
+        return new Projection<>(steps, least(key, now), now);
     }
 
     @Override

@@ -1,31 +1,23 @@
 package io.github.reactorratelimit.operator;
 
-import java.util.Objects;
 import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
 import reactor.util.context.ContextView;
 
-/** Where the number of permits comes from. */
-sealed interface CostRule<T> {
+/**
+ * Where the number of permits comes from.
+ *
+ * @param constant the cost of everything, if there is no function
+ * @param ofElement the cost of each element; null if elements have the cost of their subscriber
+ * @param ofContext the cost of whatever a subscriber requests; null if it is the constant
+ */
+record CostRule<T>(
+        long constant,
+        @Nullable ToLongFunction<? super T> ofElement,
+        @Nullable ToLongFunction<? super ContextView> ofContext) {
 
-    /** The same for everything. */
-    record Constant<T>(long permits) implements CostRule<T> {
-        public Constant {
-            positive(permits);
-        }
-    }
-
-    /** The cost of each element. */
-    record OfElement<T>(ToLongFunction<? super T> permits) implements CostRule<T> {
-        public OfElement {
-            Objects.requireNonNull(permits, "cost");
-        }
-    }
-
-    /** The cost of whatever a subscriber asks for. */
-    record OfContext<T>(ToLongFunction<? super ContextView> permits) implements CostRule<T> {
-        public OfContext {
-            Objects.requireNonNull(permits, "cost");
-        }
+    long ofSubscriber(ContextView context) {
+        return ofContext == null ? constant : positive(ofContext.applyAsLong(context));
     }
 
     static long positive(long permits) {

@@ -11,10 +11,9 @@ final class FluxGate<T> extends FluxOperator<T, T> {
 
     private final Gate<T> gate;
 
-    /** @param charge how the subscription is charged when it ends; null if its cost is known before */
-    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable ChargeRule<T> charge) {
+    FluxGate(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec) {
         super(source);
-        this.gate = new Gate<>(source, limiter, spec, charge);
+        this.gate = new Gate<>(source, limiter, spec);
     }
 
     @Override

@@ -19,8 +19,8 @@ final class FluxLimitElements<T> extends FluxOperator<T, T> {
     FluxLimitElements(Flux<T> source, RateLimiter limiter, LimitSpec<T> spec) {
         super(source);
         this.termsOf = new SubscriptionTerms.Source<>(limiter, spec);
-        this.denial = spec.denial().of(limiter);
-        this.maxHeld = spec.maxHeld();
+        this.denial = spec.denial.of(limiter);
+        this.maxHeld = spec.maxHeld;
     }
 
     @Override

@@ -6,7 +6,6 @@ import io.github.reactorratelimit.RateLimiter;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import reactor.core.CorePublisher;
-import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
@@ -19,28 +18,24 @@ import reactor.util.context.ContextView;
 final class Gate<T> {
 
     private final CorePublisher<? extends T> source;
+
+    /** How the subscription is charged when it ends; null if its cost is known before. */
     private final @Nullable ChargeRule<T> charge;
+
     private final boolean leased;
     private final Denial<T> denial;
-    private final SubscriptionTerms.Source<T> termsOf;
+    final SubscriptionTerms.Source<T> termsOf;
 
-    /** @param charge how the subscription is charged when it ends; null if its cost is known before */
-    Gate(CorePublisher<? extends T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable ChargeRule<T> charge) {
+    Gate(CorePublisher<? extends T> source, RateLimiter limiter, LimitSpec<T> spec) {
         this.source = source;
-        this.charge = charge;
+        this.charge = spec.charge.isKnownBefore() ? null : spec.charge;
         this.leased = charge == null && limiter.policy().needsRelease();
-        this.denial = spec.denial().of(limiter);
+        this.denial = spec.denial.of(limiter);
         this.termsOf = new SubscriptionTerms.Source<>(limiter, spec);
     }
 
     CorePublisher<? extends T> source() {
         return source;
-    }
-
-    /** The terms of this subscriber; null if its functions failed: then it has got the error. */
-    @Nullable
-    SubscriptionTerms<T> termsOrFail(CoreSubscriber<? super T> actual) {
-        return termsOf.orFail(actual);
     }
 
     /** Decides on the fast path; null if only {@link #request} can. Permits to be settled are always requested. */
@@ -57,7 +52,7 @@ final class Gate<T> {
     /** The error of a denial that is one; null if something else is subscribed to then. */
     @Nullable
     Throwable errorOf(Decision denied) {
-        return denial instanceof Denial.Fail ? denial.exceeded(denied) : null;
+        return denial.isError() ? denial.exceeded(denied) : null;
     }
 
     /** Requests the permits of one subscription. */

@@ -48,7 +48,7 @@ final class GateSubscriber<T> extends Operators.DeferredSubscription implements 
 
     /** Subscribes to the source of a gate when that is allowed: directly, if it is allowed immediately. */
     static <T> void subscribe(Gate<T> gate, CoreSubscriber<? super T> actual) {
-        SubscriptionTerms<T> terms = gate.termsOrFail(actual);
+        SubscriptionTerms<T> terms = gate.termsOf.orFail(actual);
         if (terms == null) {
             return;
         }

@@ -2,31 +2,22 @@ package io.github.reactorratelimit.operator;
 
 import java.util.Objects;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import reactor.util.context.ContextView;
 
-/** Where the key comes from. */
-sealed interface KeyRule<T> {
+/**
+ * Where the key comes from.
+ *
+ * @param constant the key of everything, if there is no function
+ * @param ofElement the key of each element; null if elements have the key of their subscriber
+ * @param ofContext the key of each subscriber; null if it is the constant
+ */
+record KeyRule<T>(
+        String constant,
+        @Nullable Function<? super T, String> ofElement,
+        @Nullable Function<? super ContextView, String> ofContext) {
 
-    /** One key for everything. */
-    record Constant<T>(String key) implements KeyRule<T> {
-        public Constant {
-            if (Objects.requireNonNull(key, "key").isEmpty()) {
-                throw new IllegalArgumentException("key must not be empty");
-            }
-        }
-    }
-
-    /** The key of each element. */
-    record OfElement<T>(Function<? super T, String> key) implements KeyRule<T> {
-        public OfElement {
-            Objects.requireNonNull(key, "key");
-        }
-    }
-
-    /** The key of each subscriber. */
-    record OfContext<T>(Function<? super ContextView, String> key) implements KeyRule<T> {
-        public OfContext {
-            Objects.requireNonNull(key, "key");
-        }
+    String ofSubscriber(ContextView context) {
+        return ofContext == null ? constant : Objects.requireNonNull(ofContext.apply(context), "key from the Context");
     }
 }

@@ -12,6 +12,7 @@ import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
+import reactor.core.publisher.Mono;
 import reactor.util.context.ContextView;
 
 /**
@@ -38,13 +39,16 @@ public final class LimitSpec<T> {
 
     private static final Duration UNBOUNDED = Duration.ofNanos(Long.MAX_VALUE);
 
-    private final KeyRule<T> key;
-    private final CostRule<T> cost;
+    final KeyRule<T> key;
+    final CostRule<T> cost;
+    final Denial<T> denial;
+
+    /** Elements that may be held if others may overtake; empty if the order is kept. */
+    final OptionalInt maxHeld;
+
+    final boolean perSubscription;
+    final ChargeRule<T> charge;
     private final @Nullable Duration maxWait;
-    private final Denial<T> denial;
-    private final OptionalInt maxHeld;
-    private final boolean perSubscription;
-    private final ChargeRule.ByOutcome<T> outcome;
 
     private LimitSpec(
             KeyRule<T> key,
@@ -53,25 +57,25 @@ public final class LimitSpec<T> {
             Denial<T> denial,
             OptionalInt maxHeld,
             boolean perSubscription,
-            ChargeRule.ByOutcome<T> outcome) {
+            ChargeRule<T> charge) {
         this.key = key;
         this.cost = cost;
         this.maxWait = maxWait;
         this.denial = denial;
         this.maxHeld = maxHeld;
         this.perSubscription = perSubscription;
-        this.outcome = outcome;
+        this.charge = charge;
     }
 
     static <T> LimitSpec<T> defaults() {
         return new LimitSpec<>(
-                new KeyRule.Constant<>(DEFAULT_KEY),
-                new CostRule.Constant<>(1),
+                new KeyRule<>(DEFAULT_KEY, null, null),
+                new CostRule<>(1, null, null),
                 null,
-                new Denial.Fail<>(null),
+                Denial.error(),
                 OptionalInt.empty(),
                 false,
-                new ChargeRule.ByOutcome<>(null, false));
+                new ChargeRule<>(null, null, false));
     }
 
     /**
@@ -80,17 +84,20 @@ public final class LimitSpec<T> {
      * @throws IllegalArgumentException if it is empty
      */
     public LimitSpec<T> key(String key) {
-        return withKey(new KeyRule.Constant<>(key));
+        if (Objects.requireNonNull(key, "key").isEmpty()) {
+            throw new IllegalArgumentException("key must not be empty");
+        }
+        return withKey(new KeyRule<>(key, null, null));
     }
 
     /** The key of each element, for a Flux that is limited per element. It may be called on any thread. */
     public LimitSpec<T> key(Function<? super T, String> key) {
-        return withKey(new KeyRule.OfElement<>(key));
+        return withKey(new KeyRule<>(DEFAULT_KEY, Objects.requireNonNull(key, "key"), null));
     }
 
     /** The key of a subscriber, read from its Reactor Context once per subscription. */
     public LimitSpec<T> keyFromContext(Function<? super ContextView, String> key) {
-        return withKey(new KeyRule.OfContext<>(key));
+        return withKey(new KeyRule<>(DEFAULT_KEY, null, Objects.requireNonNull(key, "key")));
     }
 
     /**
@@ -99,12 +106,12 @@ public final class LimitSpec<T> {
      * @throws IllegalArgumentException if it is below 1
      */
     public LimitSpec<T> cost(long permits) {
-        return withCost(new CostRule.Constant<>(permits));
+        return withCost(new CostRule<>(CostRule.positive(permits), null, null));
     }
 
     /** Permits each element costs, at least 1, for a Flux that is limited per element. */
     public LimitSpec<T> cost(ToLongFunction<? super T> permits) {
-        return withCost(new CostRule.OfElement<>(permits));
+        return withCost(new CostRule<>(1, Objects.requireNonNull(permits, "cost"), null));
     }
 
     /**
@@ -112,7 +119,7 @@ public final class LimitSpec<T> {
      * subscription.
      */
     public LimitSpec<T> costFromContext(ToLongFunction<? super ContextView> permits) {
-        return withCost(new CostRule.OfContext<>(permits));
+        return withCost(new CostRule<>(1, null, Objects.requireNonNull(permits, "cost")));
     }
 
     /**
@@ -125,12 +132,12 @@ public final class LimitSpec<T> {
         if (Objects.requireNonNull(maxWait, "maxWait").isNegative()) {
             throw new IllegalArgumentException("maxWait must not be negative, was " + maxWait);
         }
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, charge);
     }
 
     /** Never waits; a denial is a {@link RateLimitExceededException}. */
     public LimitSpec<T> reject() {
-        return new LimitSpec<>(key, cost, Duration.ZERO, new Denial.Fail<>(null), maxHeld, perSubscription, outcome);
+        return new LimitSpec<>(key, cost, Duration.ZERO, Denial.error(), maxHeld, perSubscription, charge);
     }
 
     /**
@@ -138,14 +145,18 @@ public final class LimitSpec<T> {
      * empty. Never waits unless {@link #maxWait} is given.
      */
     public LimitSpec<T> drop() {
-        return withDenial(new Denial.Drop<>(null));
+        return withDenial(new Denial<>((element, denied) -> null, denied -> Mono.empty(), null));
     }
 
     /**
      * Like {@link #drop()}, and passes each element to {@code onDropped} before it goes to the discard hook.
      */
     public LimitSpec<T> drop(BiConsumer<? super T, ? super Decision> onDropped) {
-        return withDenial(new Denial.Drop<>(Objects.requireNonNull(onDropped, "onDropped")));
+        Objects.requireNonNull(onDropped, "onDropped");
+        return withElementDenial((element, denied) -> {
+            onDropped.accept(element, denied);
+            return null;
+        });
     }
 
     /**
@@ -153,7 +164,9 @@ public final class LimitSpec<T> {
      * and for a Flux with {@link #perSubscription()}. Never waits unless {@link #maxWait} is given.
      */
     public LimitSpec<T> fallback(Function<? super Decision, ? extends Publisher<? extends T>> fallback) {
-        return withDenial(new Denial.Switch<>(Objects.requireNonNull(fallback, "fallback")));
+        Objects.requireNonNull(fallback, "fallback");
+        return withDenial(new Denial<>(
+                null, denied -> Objects.requireNonNull(fallback.apply(denied), "fallback returned null"), null));
     }
 
     /**
@@ -161,7 +174,9 @@ public final class LimitSpec<T> {
      * #maxWait} is given. The denied element goes to the discard hook, unless it is what is returned.
      */
     public LimitSpec<T> fallback(BiFunction<? super T, ? super Decision, ? extends T> fallback) {
-        return withDenial(new Denial.Replace<>(Objects.requireNonNull(fallback, "fallback")));
+        Objects.requireNonNull(fallback, "fallback");
+        return withElementDenial(
+                (element, denied) -> Objects.requireNonNull(fallback.apply(element, denied), "fallback returned null"));
     }
 
     /**
@@ -174,14 +189,14 @@ public final class LimitSpec<T> {
         if (maxHeld < 1) {
             throw new IllegalArgumentException("maxHeld must be positive, was " + maxHeld);
         }
-        return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription, outcome);
+        return new LimitSpec<>(key, cost, maxWait, denial, OptionalInt.of(maxHeld), perSubscription, charge);
     }
 
     /**
      * Limits the subscription of a Flux instead of its elements: the source is subscribed once it is allowed.
      */
     public LimitSpec<T> perSubscription() {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true, outcome);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, true, charge);
     }
 
     /**
@@ -197,7 +212,7 @@ public final class LimitSpec<T> {
      *     {@link #giveBackOnCancel()}
      */
     public LimitSpec<T> charge(ToLongFunction<? super Outcome<T>> permits) {
-        return withOutcome(Objects.requireNonNull(permits, "permits"), outcome.cancelIsFree());
+        return withCharge(new ChargeRule<>(null, Objects.requireNonNull(permits, "permits"), charge.cancelIsFree()));
     }
 
     /** {@link #charge Charges} the cost of calls whose outcome counts, and nothing for the others. */
@@ -234,36 +249,53 @@ public final class LimitSpec<T> {
      * before it gets the outcome can then try as often as it likes.
      */
     public LimitSpec<T> giveBackOnCancel() {
-        return withOutcome(outcome.charge(), true);
+        return withCharge(new ChargeRule<>(charge.ofElement(), charge.ofOutcome(), true));
     }
 
-    private LimitSpec<T> withOutcome(@Nullable ToLongFunction<? super Outcome<T>> charge, boolean cancelIsFree) {
-        ChargeRule.ByOutcome<T> rule = new ChargeRule.ByOutcome<>(charge, cancelIsFree);
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, rule);
+    /**
+     * Charges a stream by what it carries, while it runs: bytes, the tokens of a language model. A Flux is
+     * limited {@linkplain #perSubscription() per subscription}.
+     *
+     * <pre>{@code
+     * answer.transform(limitRate(limiter, spec -> spec.key("tenant").cost(500).chargeElements(Chunk::tokens)));
+     * }</pre>
+     *
+     * <p>The {@linkplain #cost(long) cost} is an estimate of the whole stream, and is reserved before the source
+     * is subscribed. Then elements pass without delay, and are counted. If more is spent than reserved, it is
+     * charged without a request, a quarter of the estimate at a time, and may overdraw the key, so that other
+     * requests wait. At most one such call to the store is in flight. When the stream completes, fails or is
+     * cancelled, the difference is settled to the permit: elements that were passed on are paid for, others are
+     * not. A Mono is settled when its value arrives.
+     *
+     * <p>No signal waits for the store. Settling begins before the end is passed on, and continues by itself if
+     * the state is not in this process; {@link io.github.reactorratelimit.RateLimiter#close} waits for it.
+     *
+     * @param permits permits each element costs, perhaps 0; a cost below 0, or an exception, ends the stream with
+     *     an error
+     */
+    public LimitSpec<T> chargeElements(ToLongFunction<? super T> permits) {
+        return perSubscription()
+                .withCharge(new ChargeRule<>(Objects.requireNonNull(permits, "permits"), null, charge.cancelIsFree()));
+    }
+
+    private LimitSpec<T> withCharge(ChargeRule<T> charge) {
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, charge);
     }
 
     private LimitSpec<T> withKey(KeyRule<T> key) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, charge);
     }
 
     private LimitSpec<T> withCost(CostRule<T> cost) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, charge);
+    }
+
+    private LimitSpec<T> withElementDenial(BiFunction<? super T, ? super Decision, ? extends T> ofElement) {
+        return withDenial(new Denial<>(ofElement, null, null));
     }
 
     private LimitSpec<T> withDenial(Denial<T> denial) {
-        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, outcome);
-    }
-
-    KeyRule<T> keyRule() {
-        return key;
-    }
-
-    CostRule<T> costRule() {
-        return cost;
-    }
-
-    Denial<T> denial() {
-        return denial;
+        return new LimitSpec<>(key, cost, maxWait, denial, maxHeld, perSubscription, charge);
     }
 
     /** The maximum wait that was given, or else what the denial implies. */
@@ -271,19 +303,6 @@ public final class LimitSpec<T> {
         if (maxWait != null) {
             return maxWait;
         }
-        return denial instanceof Denial.Fail ? UNBOUNDED : Duration.ZERO;
-    }
-
-    /** Elements that may be held if others may overtake; empty if the order is kept. */
-    OptionalInt maxHeld() {
-        return maxHeld;
-    }
-
-    ChargeRule.ByOutcome<T> outcomeRule() {
-        return outcome;
-    }
-
-    boolean isPerSubscription() {
-        return perSubscription;
+        return denial.isError() ? UNBOUNDED : Duration.ZERO;
     }
 }

@@ -11,10 +11,9 @@ final class MonoGate<T> extends MonoOperator<T, T> {
 
     private final Gate<T> gate;
 
-    /** @param charge how the subscription is charged when it ends; null if its cost is known before */
-    MonoGate(Mono<T> source, RateLimiter limiter, LimitSpec<T> spec, @Nullable ChargeRule<T> charge) {
+    MonoGate(Mono<T> source, RateLimiter limiter, LimitSpec<T> spec) {
         super(source);
-        this.gate = new Gate<>(source, limiter, spec, charge);
+        this.gate = new Gate<>(source, limiter, spec);
     }
 
     @Override

@@ -1,8 +1,6 @@
 package io.github.reactorratelimit.operator;
 
-import java.util.Objects;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * How a limited call ended: what {@link LimitSpec#charge} is decided by.
@@ -12,8 +10,13 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * @param <T> what the call yields
+ * @param kind how it ended
+ * @param value the value of a Mono; empty if it had none, and for a Flux
+ * @param error why it failed; empty if it did not
+ * @param elements elements that were passed on, of a Mono at most 1
+ * @param reserved permits that were reserved when it was admitted: its cost
  */
-public final class Outcome<T> {
+public record Outcome<T>(Kind kind, Optional<T> value, Optional<Throwable> error, long elements, long reserved) {
 
     /** The ways in which a call ends. */
     public enum Kind {
@@ -25,50 +28,12 @@ public final class Outcome<T> {
         CANCELLED
     }
 
-    private final Kind kind;
-    private final @Nullable T value;
-    private final @Nullable Throwable error;
-    private final long elements;
-    private final long reserved;
-
-    Outcome(Kind kind, @Nullable T value, @Nullable Throwable error, long elements, long reserved) {
-        this.kind = Objects.requireNonNull(kind, "kind");
-        this.value = value;
-        this.error = error;
-        this.elements = elements;
-        this.reserved = reserved;
-    }
-
-    /** How it ended. */
-    public Kind kind() {
-        return kind;
-    }
-
     /** Whether it completed. */
     public boolean isSuccess() {
         return kind == Kind.COMPLETED;
     }
 
-    /** The value of a Mono; empty if it had none, and for a Flux. */
-    public Optional<T> value() {
-        return Optional.ofNullable(value);
-    }
-
-    /** Why it failed; empty if it did not. */
-    public Optional<Throwable> error() {
-        return Optional.ofNullable(error);
-    }
-
-    /** Elements that were passed on, of a Mono at most 1. */
-    public long elements() {
-        return elements;
-    }
-
-    /** Permits that were reserved when it was admitted: its cost. */
-    public long reserved() {
-        return reserved;
-    }
-
+    /** Without the value, which may be a secret. */
     @Override
     public String toString() {
         return kind + " after " + elements + " elements, " + reserved + " reserved";

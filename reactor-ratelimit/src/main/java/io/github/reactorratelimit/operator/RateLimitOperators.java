@@ -6,7 +6,6 @@ import io.github.reactorratelimit.RateLimiter;
 import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.reactivestreams.Publisher;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -86,37 +85,5 @@ public final class RateLimitOperators {
         Objects.requireNonNull(limiter, "limiter");
         LimitSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(LimitSpec.defaults());
         return new LimitRate<>(limiter, Objects.requireNonNull(chosen, "what spec returned"));
-    }
-
-    /**
-     * Charges a stream by what it carries, while it runs: bytes, the tokens of a language model.
-     *
-     * <pre>{@code
-     * answer.transform(chargeStream(limiter, spec -> spec
-     *         .key("tenant").estimate(500).cost(Chunk::tokens)));
-     * }</pre>
-     *
-     * <p>The estimate is reserved before the source is subscribed; that waits or is denied like any other
-     * subscription. Then elements pass without delay, and are counted. If more is spent than reserved, it is
-     * charged without a request, one {@linkplain ChargeSpec#step step} at a time, and may overdraw the key,
-     * so that other requests wait. When the stream completes, fails or is cancelled, the difference is
-     * settled to the permit: elements that were passed on are paid for, others are not.
-     *
-     * <p>No signal waits for the store. Settling begins before the end is passed on, and continues by itself
-     * if the state is not in this process; {@link RateLimiter#close} waits for it. A Mono is settled when its
-     * value arrives.
-     *
-     * @throws IllegalArgumentException if the limiter's policy {@linkplain RateLimitPolicy#settles() cannot
-     *     be settled}
-     */
-    public static <T> UnaryOperator<Publisher<T>> chargeStream(RateLimiter limiter, UnaryOperator<ChargeSpec<T>> spec) {
-        LimitRate.checkSettles(Objects.requireNonNull(limiter, "limiter"));
-        ChargeSpec<T> chosen = Objects.requireNonNull(spec, "spec").apply(ChargeSpec.defaults());
-        LimitSpec<T> admission =
-                Objects.requireNonNull(chosen, "what spec returned").admission();
-        ChargeRule<T> charge = chosen.charge();
-        return source -> source instanceof Mono<T> mono
-                ? new MonoGate<>(mono, limiter, admission, charge)
-                : new FluxGate<>(Flux.from(source), limiter, admission, charge);
     }
 }

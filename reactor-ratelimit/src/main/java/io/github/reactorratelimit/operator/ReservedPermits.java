@@ -2,6 +2,7 @@ package io.github.reactorratelimit.operator;
 
 import io.github.reactorratelimit.Reservation;
 import io.github.reactorratelimit.Saturated;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,10 @@ final class ReservedPermits<T> implements GatePermits<T> {
     private final Reservation reservation;
     private final ChargeRule<T> charge;
     private final boolean single;
+
+    /** Permits beyond the estimate that may be spent and not yet charged. */
     private final long step;
+
     private final AtomicLong counted = new AtomicLong();
     private final AtomicBoolean charging = new AtomicBoolean();
 
@@ -41,7 +45,7 @@ final class ReservedPermits<T> implements GatePermits<T> {
         this.single = single;
         this.charge = charge;
         this.charged = reservation.estimate();
-        this.step = charge.step(charged);
+        this.step = Math.max(1, charged / 4);
     }
 
     @Override
@@ -101,7 +105,9 @@ final class ReservedPermits<T> implements GatePermits<T> {
         Throwable failure = null;
         long actual = reserved;
         try {
-            actual = charge.actual(count, new Outcome<>(kind, value, error, elements, reserved));
+            actual = charge.actual(
+                    count,
+                    new Outcome<>(kind, Optional.ofNullable(value), Optional.ofNullable(error), elements, reserved));
         } catch (Throwable thrown) {
             failure = thrown;
         }

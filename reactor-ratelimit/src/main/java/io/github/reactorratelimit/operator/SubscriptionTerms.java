@@ -37,26 +37,10 @@ final class SubscriptionTerms<T> {
         this.direct = DirectLimiter.of(limiter);
         this.maxWait = spec.effectiveMaxWait();
         this.maxWaitNanos = Saturated.nanos(maxWait);
-        KeyRule<T> key = spec.keyRule();
-        this.elementKey = key instanceof KeyRule.OfElement<T> ofElement ? ofElement.key() : null;
-        this.subscriberKey = keyOfSubscriber(key, context);
-        CostRule<T> cost = spec.costRule();
-        this.elementCost = cost instanceof CostRule.OfElement<T> ofElement ? ofElement.permits() : null;
-        this.subscriberCost = costOfSubscriber(cost, context);
-    }
-
-    private static <T> String keyOfSubscriber(KeyRule<T> rule, ContextView context) {
-        if (rule instanceof KeyRule.OfContext<T> ofContext) {
-            return Objects.requireNonNull(ofContext.key().apply(context), "key from the Context");
-        }
-        return rule instanceof KeyRule.Constant<T> constant ? constant.key() : LimitSpec.DEFAULT_KEY;
-    }
-
-    private static <T> long costOfSubscriber(CostRule<T> rule, ContextView context) {
-        if (rule instanceof CostRule.OfContext<T> ofContext) {
-            return CostRule.positive(ofContext.permits().applyAsLong(context));
-        }
-        return rule instanceof CostRule.Constant<T> constant ? constant.permits() : 1;
+        this.elementKey = spec.key.ofElement();
+        this.subscriberKey = spec.key.ofSubscriber(context);
+        this.elementCost = spec.cost.ofElement();
+        this.subscriberCost = spec.cost.ofSubscriber(context);
     }
 
     /**
@@ -71,8 +55,7 @@ final class SubscriptionTerms<T> {
         Source(RateLimiter limiter, LimitSpec<T> spec) {
             this.limiter = limiter;
             this.spec = spec;
-            boolean fromContext =
-                    spec.keyRule() instanceof KeyRule.OfContext || spec.costRule() instanceof CostRule.OfContext;
+            boolean fromContext = spec.key.ofContext() != null || spec.cost.ofContext() != null;
             this.same = fromContext ? null : new SubscriptionTerms<>(limiter, spec, Context.empty());
         }
 

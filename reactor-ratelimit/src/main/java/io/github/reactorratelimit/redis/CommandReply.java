@@ -88,15 +88,15 @@ record CommandReply(
 
     /** @param prepaid permits that remain here, beside those in Redis */
     Decision toDecision(Object owner, String userKey, long prepaid) {
-        Decision.Quota quota = quota(prepaid);
+        long remains = remaining + prepaid;
         if (!allowed) {
-            return Decision.deny(binding(), command.permits(), quota, nanos(waitMicros));
+            return Decision.deny(binding(), command.permits(), remains, resetNanos(), waitNanos());
         }
         if (command.op() != Command.Op.ACQUIRE) {
-            return Decision.wouldAllow(binding(), command.permits(), quota);
+            return Decision.wouldAllow(binding(), command.permits(), remains, resetNanos(), moreNanos());
         }
-        return Decision.allow(
-                binding(), quota, new Debit(owner, userKey, policy.policy(), command.permits(), key.nowMicros()));
+        Debit debit = new Debit(owner, userKey, policy.policy(), command.permits(), key.nowMicros());
+        return Decision.allow(binding(), remains, resetNanos(), moreNanos(), debit);
     }
 
     /** The wait, as decisions tell it. */
@@ -104,14 +104,14 @@ record CommandReply(
         return nanos(waitMicros);
     }
 
-    /** What remains, as decisions tell it. */
-    Decision.Quota quota() {
-        return quota(0);
+    /** The time until nothing is spent, as decisions tell it. */
+    long resetNanos() {
+        return nanos(resetMicros);
     }
 
-    /** @param prepaid permits that remain here, beside those in Redis */
-    Decision.Quota quota(long prepaid) {
-        return new Decision.Quota(binding().capacity(), remaining + prepaid, nanos(resetMicros), nanos(moreMicros));
+    /** The time until more remains, as decisions tell it. */
+    long moreNanos() {
+        return nanos(moreMicros);
     }
 
     /** The registered policies' texts by their versions, as PolicyText reads them. */
@@ -125,6 +125,6 @@ record CommandReply(
     }
 
     private static long nanos(long micros) {
-        return micros == Algorithm.UNKNOWN ? Decision.Quota.UNKNOWN : Tick.MICROSECOND.toNanos(micros);
+        return micros == Algorithm.UNKNOWN ? Decision.UNKNOWN : Tick.MICROSECOND.toNanos(micros);
     }
 }

@@ -90,11 +90,17 @@ final class ConcurrencyLeases {
             return send(key, Command.takeLease(id(number), permits, leaseMicros, forWaiter))
                     .map(reply -> {
                         if (!reply.allowed()) {
-                            return Decision.deny(limit, permits, quota(reply), Decision.Quota.UNKNOWN);
+                            return Decision.deny(
+                                    limit, permits, reply.remaining(), resetNanos(reply), Decision.UNKNOWN);
                         }
                         held.put(number, new Held(key, number, permits));
                         renewLater();
-                        return Decision.allow(limit, quota(reply), new Debit(owner, key, limit, permits, number));
+                        return Decision.allow(
+                                limit,
+                                reply.remaining(),
+                                resetNanos(reply),
+                                Decision.UNKNOWN,
+                                new Debit(owner, key, limit, permits, number));
                     });
         });
     }
@@ -103,13 +109,12 @@ final class ConcurrencyLeases {
     Mono<Decision> peek(String key, long permits) {
         return send(key, Command.peek(permits))
                 .map(reply -> reply.allowed()
-                        ? Decision.wouldAllow(limit, permits, quota(reply))
-                        : Decision.deny(limit, permits, quota(reply), Decision.Quota.UNKNOWN));
+                        ? Decision.wouldAllow(limit, permits, reply.remaining(), resetNanos(reply), Decision.UNKNOWN)
+                        : Decision.deny(limit, permits, reply.remaining(), resetNanos(reply), Decision.UNKNOWN));
     }
 
-    private Decision.Quota quota(CommandReply reply) {
-        boolean isFree = reply.remaining() == limit.max();
-        return new Decision.Quota(limit.max(), reply.remaining(), isFree ? 0 : Decision.Quota.UNKNOWN);
+    private long resetNanos(CommandReply reply) {
+        return reply.remaining() == limit.max() ? 0 : Decision.UNKNOWN;
     }
 
     /** Ends all leases of a key. */

@@ -93,9 +93,10 @@ final class ConcurrencyState implements LimiterState {
                     long number = leases.newNumber();
                     leasesOfShare.put(number, lease);
                     Decision seen = lease.decision();
-                    Decision.Quota quota = new Decision.Quota(seen.limit(), seen.remaining(), Decision.Quota.UNKNOWN);
                     Debit debit = new Debit(this, key, limit, permits, number);
-                    return fallback.counted(Decision.allow(limit, quota, debit), Degradation.LOCAL);
+                    return fallback.counted(
+                            Decision.allow(seen.policy(), seen.remaining(), Decision.UNKNOWN, Decision.UNKNOWN, debit),
+                            Degradation.LOCAL);
                 })
                 .onErrorResume(RateLimitExceededException.class, none -> denyOfShare(key, permits));
     }
@@ -127,7 +128,7 @@ final class ConcurrencyState implements LimiterState {
             return Mono.fromSupplier(() -> Decision.deny(limit, permits, pauseNanos));
         }
         return peekWithoutWaiters(key, permits).map(seen -> {
-            Decision denied = Decision.deny(limit, permits, Decision.Quota.UNKNOWN);
+            Decision denied = Decision.deny(limit, permits, Decision.UNKNOWN);
             return seen.degradation().map(denied::asDegraded).orElse(denied);
         });
     }

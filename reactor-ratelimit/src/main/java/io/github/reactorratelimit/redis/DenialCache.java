@@ -59,7 +59,7 @@ final class DenialCache {
      * @param availableNanos until when, counted from before the call was sent: so never later than Redis
      *     would allow it
      * @param retryAtNanos when a caller of that cost comes back
-     * @param resetAtNanos {@link Decision.Quota#UNKNOWN} if it cannot be known
+     * @param resetAtNanos {@link Decision#UNKNOWN} if it cannot be known
      */
     private record Denial(
             long generation,
@@ -94,7 +94,7 @@ final class DenialCache {
                     sentNanos + waitNanos,
                     nowNanos + waitNanos,
                     resetMicros == Algorithm.UNKNOWN
-                            ? Decision.Quota.UNKNOWN
+                            ? Decision.UNKNOWN
                             : nowNanos + Tick.MICROSECOND.toNanos(resetMicros));
         }
 
@@ -116,9 +116,8 @@ final class DenialCache {
             return Decision.deny(
                     part,
                     requested,
-                    part.capacity(),
                     Math.max(0, remaining - ahead),
-                    resetAtNanos == Decision.Quota.UNKNOWN ? Decision.Quota.UNKNOWN : Math.max(1, resetAfter),
+                    resetAtNanos == Decision.UNKNOWN ? Decision.UNKNOWN : Math.max(1, resetAfter),
                     Math.max(1, retryAfter));
         }
 

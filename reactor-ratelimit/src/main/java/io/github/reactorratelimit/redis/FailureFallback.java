@@ -117,15 +117,15 @@ final class FailureFallback {
 
     private Decision withoutShare(String key, RateLimitPolicy policy, long permits) {
         if (mode instanceof FailureMode.Open) {
-            Decision.Quota all = new Decision.Quota(policy.capacity(), policy.capacity(), Decision.Quota.UNKNOWN);
-            return counted(Decision.wouldAllow(policy, permits, all), Degradation.OPEN);
+            long all = policy.capacity();
+            return counted(
+                    Decision.wouldAllow(policy, permits, all, Decision.UNKNOWN, Decision.UNKNOWN), Degradation.OPEN);
         }
         return deny(key, policy, permits, share == null ? Degradation.CLOSED : Degradation.LOCAL);
     }
 
     Decision deny(String key, RateLimitPolicy policy, long permits, Degradation degradation) {
-        Decision.Quota nothing = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return counted(Decision.deny(policy, permits, nothing, retryAfterNanos.applyAsLong(key)), degradation);
+        return counted(Decision.deny(policy, permits, retryAfterNanos.applyAsLong(key)), degradation);
     }
 
     /** Without its debit, which is none of the state in Redis: a refund of it gives nothing back. */
@@ -133,10 +133,11 @@ final class FailureFallback {
         if (!decision.allowed()) {
             return counted(decision, Degradation.LOCAL);
         }
-        long resetAfter = decision.resetAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN);
-        long moreAfter = decision.moreAfter().map(Duration::toNanos).orElse(Decision.Quota.UNKNOWN);
-        Decision.Quota quota = new Decision.Quota(decision.limit(), decision.remaining(), resetAfter, moreAfter);
-        return counted(Decision.wouldAllow(decision.policy(), decision.permits(), quota), Degradation.LOCAL);
+        long resetAfter = decision.resetAfter().map(Duration::toNanos).orElse(Decision.UNKNOWN);
+        long moreAfter = decision.moreAfter().map(Duration::toNanos).orElse(Decision.UNKNOWN);
+        return counted(
+                Decision.wouldAllow(decision.policy(), decision.permits(), decision.remaining(), resetAfter, moreAfter),
+                Degradation.LOCAL);
     }
 
     Decision counted(Decision decision, Degradation degradation) {

@@ -284,7 +284,7 @@ final class LimitedKey implements ReservingKey, RetryingKey {
                 return null;
             }
             Debit debit = new Debit(permits.owner(), key, reply.policy().policy(), permits(), atMicros(current));
-            return Decision.allow(reply.binding(), reply.quota(), debit);
+            return Decision.allow(reply.binding(), reply.remaining(), reply.resetNanos(), reply.moreNanos(), debit);
         }
 
         @Override

@@ -115,7 +115,7 @@ final class PrepaidKey {
         this.most = most(policy);
         this.leaseNanos = leaseNanos;
         this.size = Math.min(FIRST_BATCH, most);
-        this.known = new Known(policy.policy(), 0, Decision.Quota.UNKNOWN);
+        this.known = new Known(policy.policy(), 0, Decision.UNKNOWN);
         this.notBeforeNanos = nowNanos;
         this.countedSinceNanos = nowNanos;
         this.refilledAtNanos = nowNanos - leaseNanos;
@@ -166,27 +166,20 @@ final class PrepaidKey {
     }
 
     void learn(CommandReply reply, long nowNanos) {
-        Decision.Quota quota = reply.quota();
-        boolean isKnown = quota.resetAfterNanos() != Decision.Quota.UNKNOWN;
+        long resetAfter = reply.resetNanos();
         known = new Known(
                 reply.binding(),
                 reply.remaining(),
-                isKnown ? nowNanos + quota.resetAfterNanos() : Decision.Quota.UNKNOWN);
+                resetAfter == Decision.UNKNOWN ? resetAfter : nowNanos + resetAfter);
     }
 
     /** Allows permits that were taken out of a batch. */
     Decision allow(Debit debit, long nowNanos) {
         Known last = known;
-        long resetAfter = last.resetAtNanos() == Decision.Quota.UNKNOWN
-                ? Decision.Quota.UNKNOWN
+        long resetAfter = last.resetAtNanos() == Decision.UNKNOWN
+                ? Decision.UNKNOWN
                 : Math.max(1, last.resetAtNanos() - nowNanos);
-        return Decision.allow(
-                last.part(),
-                last.part().capacity(),
-                last.remaining() + left(),
-                resetAfter,
-                Decision.Quota.UNKNOWN,
-                debit);
+        return Decision.allow(last.part(), last.remaining() + left(), resetAfter, Decision.UNKNOWN, debit);
     }
 
     /** A request reached Redis. True if the key is used so much that permits are worth being prepaid. */

@@ -204,10 +204,10 @@ final class RedisPermits {
     }
 
     private static Decision peeked(CommandReply reply, long permits, long left) {
-        Decision.Quota quota = reply.quota(left);
-        return reply.allowed() || (left > 0 && quota.remaining() >= permits)
-                ? Decision.wouldAllow(reply.binding(), permits, quota)
-                : Decision.deny(reply.binding(), permits, quota, reply.waitNanos());
+        long remaining = reply.remaining() + left;
+        return reply.allowed() || (left > 0 && remaining >= permits)
+                ? Decision.wouldAllow(reply.binding(), permits, remaining, reply.resetNanos(), reply.moreNanos())
+                : Decision.deny(reply.binding(), permits, remaining, reply.resetNanos(), reply.waitNanos());
     }
 
     /**
@@ -224,8 +224,7 @@ final class RedisPermits {
                 .onErrorResume(RedisUnavailableException.class, error -> fallback.peek(key, policy(override), permits))
                 .map(seen -> {
                     long alone = seen.retryAfter().map(Duration::toNanos).orElse(1L);
-                    Decision.Quota nothing = new Decision.Quota(seen.limit(), 0, alone);
-                    Decision denied = Decision.deny(seen.policy(), permits, nothing, alone);
+                    Decision denied = Decision.deny(seen.policy(), permits, 0, alone, alone);
                     return seen.degradation().map(denied::asDegraded).orElse(denied);
                 });
     }

@@ -71,7 +71,7 @@ final class ReplayedKeys<S> {
     private ReplayEvent decide(ReplayedKey<S> key, Arrival arrival, long now) {
         long from = Math.max(now, key.lastDeparture);
         if (arrival.permits() > algorithm.capacity()) {
-            return denied(key, arrival, from, Decision.Quota.UNKNOWN);
+            return denied(key, arrival, from, Decision.UNKNOWN);
         }
         long wait = Saturated.plus(from - now, algorithm.waitTicks(key.state, from, arrival.permits()));
         boolean queueIsFull = arrival.permits() > queueCapacity - key.waitingPermits;
@@ -90,20 +90,19 @@ final class ReplayedKeys<S> {
             key.waitingPermits += permits;
         }
         Reading reading = algorithm.read(key.state, departure, 0);
-        Decision.Quota quota = new Decision.Quota(reading.limit(), reading.remaining(), reading.resetTicks());
-        Decision decision = Decision.wouldAllow(reading.policy(), permits, quota);
+        Decision decision = Decision.wouldAllow(
+                reading.policy(), permits, reading.remaining(), reading.resetTicks(), Decision.UNKNOWN);
         return new ReplayEvent(arrival, decision, Optional.of(Duration.ofNanos(departure)));
     }
 
     /** While others wait nothing remains, also if permits are left when the last of them has gone. */
     private ReplayEvent denied(ReplayedKey<S> key, Arrival arrival, long from, long wait) {
-        boolean possible = wait != Decision.Quota.UNKNOWN;
+        boolean possible = wait != Decision.UNKNOWN;
         Reading reading = algorithm.read(key.state, from, possible ? arrival.permits() : 0);
         long remaining = from > nowNanos ? 0 : reading.remaining();
         long reset = Saturated.plus(from - nowNanos, reading.resetTicks());
         RateLimitPolicy binding = reading.policy();
-        Decision decision =
-                Decision.deny(binding, arrival.permits(), new Decision.Quota(reading.limit(), remaining, reset), wait);
+        Decision decision = Decision.deny(binding, arrival.permits(), remaining, reset, wait);
         return new ReplayEvent(arrival, decision, Optional.empty());
     }
 

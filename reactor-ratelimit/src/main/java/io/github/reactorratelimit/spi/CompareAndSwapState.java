@@ -185,7 +185,8 @@ final class CompareAndSwapState implements LimiterState {
             KeyValue<?> next = mine.debit(permits);
             Reading left = next.read(0);
             Debit debit = new Debit(CompareAndSwapState.this, key, policy, permits, mine.now());
-            return new Result<>(next, Decision.allow(binding(left), quota(left, left.remaining()), debit));
+            return new Result<>(
+                    next, Decision.allow(binding(left), left.remaining(), resetNanos(left), moreNanos(left), debit));
         }
 
         /** What the key answers behind the waiters of this process, without taking anything. */
@@ -196,7 +197,8 @@ final class CompareAndSwapState implements LimiterState {
         private Decision decision(KeyValue<?> mine, long permits, long waiting) {
             Reading reading = mine.read(permits);
             if (reading.allowed() && !mine.isPaused() && waiting == 0) {
-                return Decision.wouldAllow(binding(reading), permits, quota(reading, reading.remaining()));
+                return Decision.wouldAllow(
+                        binding(reading), permits, reading.remaining(), resetNanos(reading), moreNanos(reading));
             }
             Projection<?> ahead = mine.projection();
             long left = waiting;
@@ -208,21 +210,24 @@ final class CompareAndSwapState implements LimiterState {
             long grantedAt = isLeased ? Algorithm.UNKNOWN : ahead.preview(mine.pausedUntil(), permits);
             long remaining = reading.allowed() || waiting > 0 ? 0 : reading.remaining();
             long retryAfter = Tick.MICROSECOND.toNanos(QueuedKey.retryAfter(mine.now(), grantedAt));
-            return Decision.deny(binding(reading), permits, quota(reading, remaining), retryAfter);
+            return Decision.deny(binding(reading), permits, remaining, resetNanos(reading), retryAfter);
         }
 
         private RateLimitPolicy binding(Reading reading) {
             return policy.needsRelease() ? policy : reading.policy();
         }
 
-        private Decision.Quota quota(Reading reading, long remaining) {
-            return policy.needsRelease() && reading.resetTicks() > 0
-                    ? new Decision.Quota(reading.limit(), remaining, Decision.Quota.UNKNOWN)
-                    : new Decision.Quota(
-                            reading.limit(),
-                            remaining,
-                            Tick.MICROSECOND.toNanos(reading.resetTicks()),
-                            Tick.MICROSECOND.toNanos(reading.moreTicks()));
+        private long resetNanos(Reading reading) {
+            return isLeased(reading) ? Decision.UNKNOWN : Tick.MICROSECOND.toNanos(reading.resetTicks());
+        }
+
+        private long moreNanos(Reading reading) {
+            return isLeased(reading) ? Decision.UNKNOWN : Tick.MICROSECOND.toNanos(reading.moreTicks());
+        }
+
+        /** Whether permits come back by a release, at a time that is not known. */
+        private boolean isLeased(Reading reading) {
+            return policy.needsRelease() && reading.resetTicks() > 0;
         }
 
         @Override

@@ -60,7 +60,8 @@ final class EngineCalls {
                 settings.scheduler(),
                 settings.callbacks(),
                 RateLimitRecorder.NOOP,
-                Integer.MAX_VALUE);
+                Integer.MAX_VALUE,
+                true);
         this.queues = new KeyQueues<>(uncounted, CommandsOfKey::new);
     }
 

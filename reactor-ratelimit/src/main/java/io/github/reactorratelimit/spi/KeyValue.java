@@ -120,7 +120,7 @@ record KeyValue<S>(Algorithm<S> steps, S state, long pausedUntil, long now) {
     }
 
     Projection<S> projection() {
-        return Projection.of(steps, state, now);
+        return new Projection<>(steps, state, now);
     }
 
     KeyValue<S> withPause(long until) {

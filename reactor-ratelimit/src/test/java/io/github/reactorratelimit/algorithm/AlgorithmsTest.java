@@ -239,7 +239,6 @@ class AlgorithmsTest {
         assertThat(key.ask(SECOND, 3)).isZero();
         Reading denied = read(key, 2 * SECOND, 2);
         assertThat(denied.policy()).isEqualTo(daily);
-        assertThat(denied.limit()).isEqualTo(7);
         assertThat(denied.remaining()).isEqualTo(1);
         assertThat(denied.waitTicks()).isEqualTo(86_398 * SECOND);
         assertThat(denied.resetTicks()).isEqualTo(86_398 * SECOND);
@@ -264,12 +263,12 @@ class AlgorithmsTest {
 
     @Test
     void everyPolicyHasTheLimitItIsFullWith() {
-        assertThat(Algorithms.of(TokenBucket.perSecond(3).withBurst(7), LOCAL).limit())
+        assertThat(Algorithms.of(TokenBucket.perSecond(3).withBurst(7), LOCAL).capacity())
                 .isEqualTo(7);
-        assertThat(Algorithms.of(LeakyBucket.perSecond(3).withQueue(9), LOCAL).limit())
+        assertThat(Algorithms.of(LeakyBucket.perSecond(3).withQueue(9), LOCAL).capacity())
                 .isEqualTo(9);
         assertThat(Algorithms.of(Policies.all(Gcra.perSecond(4), Gcra.perMinute(3)), LOCAL)
-                        .limit())
+                        .capacity())
                 .isEqualTo(3);
     }
 }

@@ -67,7 +67,7 @@ public final class BackwardClock {
      */
     private static Counts rebased(CounterAlgorithm counter, Counts state, long now) {
         Window current = counter.grid().at(now);
-        long all = Math.min(counter.limit(), state.previous() + state.current());
+        long all = Math.min(counter.capacity(), state.previous() + state.current());
         return state.start() > Saturated.plus(current.start(), counter.grid().windowTicks)
                 ? new Counts(current.start(), 0, Math.max(state.current(), all))
                 : state;

@@ -96,13 +96,13 @@ class ExtremeTimesTest {
         inRange(algorithm, algorithm.refund(state, to, from, capacity), to);
         inRange(algorithm, algorithm.refund(rebased, to, from, 1), to);
         if (to >= 1L << 62) {
-            assertThat(algorithm.remaining(algorithm.fresh(), to)).isEqualTo(algorithm.limit());
+            assertThat(algorithm.remaining(algorithm.fresh(), to)).isEqualTo(algorithm.capacity());
         }
     }
 
     private static <S> void inRange(Algorithm<S> algorithm, S state, long now) {
         String at = algorithm.policy() + " at " + now;
-        assertThat(algorithm.remaining(state, now)).as(at).isBetween(0L, algorithm.limit());
+        assertThat(algorithm.remaining(state, now)).as(at).isBetween(0L, algorithm.capacity());
         assertThat(algorithm.resetTicks(state, now)).as(at).isNotNegative();
         assertThat(algorithm.waitTicks(state, now, 1)).as(at).isNotNegative();
         assertThat(algorithm.waitTicks(state, now, algorithm.capacity())).as(at).isNotNegative();

@@ -280,7 +280,7 @@ final class History<S> {
         same("reset", reset, model.reset(now));
         same("wait for what remains", remaining == 0 ? 0 : algorithm.waitTicks(state, now, remaining), 0);
         if (!(scenario.policy() instanceof CompositePolicy)) {
-            same("whether all remains", remaining == algorithm.limit() ? 1 : 0, reset == 0 || isQueueFree() ? 1 : 0);
+            same("whether all remains", remaining == algorithm.capacity() ? 1 : 0, reset == 0 || isQueueFree() ? 1 : 0);
         }
         if (packed != null) {
             same("packed remaining", packed.remaining(packedState, now), remaining);

@@ -48,7 +48,7 @@ class PlaceAllTest {
     private static <S> boolean compare(Algorithm<S> algorithm, Random random) {
         long most = 1 + random.nextInt((int) Math.min(5, algorithm.capacity()));
         long now = random.nextLong() >> 20;
-        Projection<S> one = Projection.of(algorithm, algorithm.fresh(), now);
+        Projection<S> one = new Projection<>(algorithm, algorithm.fresh(), now);
         for (long spent = 0; spent < algorithm.capacity() && spent < 50; spent++) {
             one = one.place(now, 1);
         }

@@ -39,14 +39,12 @@ class AwayTest {
     private boolean silent;
 
     private static Decision closed(RateLimitPolicy policy, long permits) {
-        Decision.Quota unknown = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        return Decision.deny(policy, permits, unknown, RETRY_NANOS).asDegraded(Degradation.CLOSED);
+        return Decision.deny(policy, permits, RETRY_NANOS).asDegraded(Degradation.CLOSED);
     }
 
     /** Of a local share. */
     private static Decision spent() {
-        Decision.Quota quota = new Decision.Quota(1, 0, RETRY_NANOS);
-        return Decision.deny(TokenBucket.perSecond(1), 1, quota, RETRY_NANOS);
+        return Decision.deny(TokenBucket.perSecond(1), 1, 0, RETRY_NANOS, RETRY_NANOS);
     }
 
     private FairShare share(RateLimitPolicy policy) {
@@ -153,7 +151,7 @@ class AwayTest {
         FairShare share = share(TokenBucket.perSecond(1));
         answer = spent().asDegraded(Degradation.LOCAL);
         call(share, PATIENCE);
-        answer = Decision.wouldAllow(TokenBucket.perSecond(1), 1, new Decision.Quota(1, 1, 0))
+        answer = Decision.wouldAllow(TokenBucket.perSecond(1), 1, 1, 0, Decision.UNKNOWN)
                 .asDegraded(Degradation.LOCAL);
         call(share, Duration.ZERO);
 

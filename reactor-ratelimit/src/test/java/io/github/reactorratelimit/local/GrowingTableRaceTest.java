@@ -58,7 +58,9 @@ class GrowingTableRaceTest {
 
     /** Places are neither lost nor made, and no key is in two cells. */
     private static void hasEachKeyOnce(Lane lane) {
-        assertThat(CellMapTest.alive(lane.table)).doesNotHaveDuplicates().hasSize(lane.table.size());
+        assertThat(CellMapTest.alive(lane.table))
+                .doesNotHaveDuplicates()
+                .hasSize(Tables.cells(lane.table).size());
     }
 
     /** One of them may not have seen the table that the other enters the key in. */

@@ -117,10 +117,10 @@ class KeyFloodTest {
         long asked = flooders.stream().mapToLong(each -> each.asked).sum();
         System.out.printf(
                 "%d keys by %d threads in %d ms: %d in the table, heap grew by %d KiB; watched: %d of %d granted%n",
-                keys, threads, millis, table.size(), growth >> 10, granted, asked);
+                keys, threads, millis, Tables.cells(table).size(), growth >> 10, granted, asked);
         assertThat(failure.get()).isNull();
         assertThat(granted).isBetween(asked / 20, asked * 19 / 20);
-        assertThat(table.size()).isBetween(MAX_KEYS / 2, MAX_KEYS);
+        assertThat(Tables.cells(table).size()).isBetween(MAX_KEYS / 2, MAX_KEYS);
         assertThat(growth).isLessThan(MAX_GROWTH_BYTES);
     }
 
@@ -164,8 +164,8 @@ class KeyFloodTest {
                 Tables.tryDebit(table, "flood" + number + '-' + i, clock.addAndGet(nanosPerKey), 1);
                 if (i % 10 == 0) {
                     watch(random.nextInt(4) > 0 ? random.nextInt(HOT) : random.nextInt(WATCHED));
-                    if (table.size() > MAX_KEYS) {
-                        throw new AssertionError(table.size() + " keys in the table");
+                    if (Tables.cells(table).size() > MAX_KEYS) {
+                        throw new AssertionError(Tables.cells(table).size() + " keys in the table");
                     }
                 }
             }

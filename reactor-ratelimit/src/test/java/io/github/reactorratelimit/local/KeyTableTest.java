@@ -33,10 +33,9 @@ class KeyTableTest {
     @Test
     void bothFormsOfDebitAnswerAlike() {
         assertThat(Tables.tryDebit(table, KEY, 0, 4)).isZero();
-        assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 0, 50, INTERVAL));
+        assertThat(table.debit(KEY, 0, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), 0, 0, 50, INTERVAL));
         assertThat(Tables.tryDebit(table, KEY, 3, 1)).isEqualTo(7);
-        assertThat(table.debit(KEY, 3, 1))
-                .isEqualTo(new Reading(gcra(INTERVAL, BURST), BURST, 0, 7, 47, Algorithm.UNKNOWN));
+        assertThat(table.debit(KEY, 3, 1)).isEqualTo(new Reading(gcra(INTERVAL, BURST), 0, 7, 47, Algorithm.UNKNOWN));
         assertThat(Tables.tryDebit(table, KEY, 10, 1)).isZero();
     }
 
@@ -51,9 +50,9 @@ class KeyTableTest {
         }
         looked.refund(KEY, at(100), 100, 1);
         looked.reset(KEY, () -> 100);
-        assertThat(looked.size()).isZero();
+        assertThat(Tables.cells(looked).size()).isZero();
         assertThat(looked.debit(KEY, 100, 1).allowed()).isTrue();
-        assertThat(looked.size()).isOne();
+        assertThat(Tables.cells(looked).size()).isOne();
     }
 
     @ParameterizedTest
@@ -124,7 +123,7 @@ class KeyTableTest {
         Tables.tryDebit(table, KEY, 0, 5);
         table.reset(KEY, () -> 1);
         assertThat(Tables.tryDebit(table, KEY, 1, 5)).isZero();
-        assertThat(table.size()).isOne();
+        assertThat(Tables.cells(table).size()).isOne();
     }
 
     @Test
@@ -162,7 +161,7 @@ class KeyTableTest {
         }
         for (int i = 0; i < 50; i++) {
             assertThat(Tables.tryDebit(small, "new" + i, 20, 5)).isZero();
-            assertThat(small.size()).isBetween(51, 100);
+            assertThat(Tables.cells(small).size()).isBetween(51, 100);
         }
         for (int i = 1; i < 100; i += 2) {
             assertThat(small.read("old" + i, 20, 1).remaining()).isEqualTo(2);
@@ -180,7 +179,7 @@ class KeyTableTest {
         for (int i = 0; i < 100_000; i++) {
             Tables.tryDebit(small, "flood" + i, i, 1);
             granted += Tables.tryDebit(small, "victim", i, 1) == 0 ? 1 : 0;
-            assertThat(small.size()).isLessThanOrEqualTo(100);
+            assertThat(Tables.cells(small).size()).isLessThanOrEqualTo(100);
         }
         assertThat(granted).isZero();
         assertThat(small.waitTicks("victim", 100_000, 1)).isEqualTo(900_000);
@@ -194,7 +193,7 @@ class KeyTableTest {
             granted += Tables.tryDebit(small, "flood" + i, 1, 1) == 0 ? 1 : 0;
         }
         assertThat(granted).isBetween(65_000, 65_537);
-        assertThat(small.size()).isOne();
+        assertThat(Tables.cells(small).size()).isOne();
     }
 
     @Test
@@ -223,7 +222,7 @@ class KeyTableTest {
         small.reset(OTHER, () -> 1);
         small.reset(KEY, () -> 1);
         assertThat(Tables.tryDebit(small, KEY, 1, 5)).as("room").isZero();
-        assertThat(small.size()).isOne();
+        assertThat(Tables.cells(small).size()).isOne();
     }
 
     @Test
@@ -263,7 +262,7 @@ class KeyTableTest {
         Tables.tryDebit(small, OTHER, 0, 1);
         Tables.tryDebit(small, "third", 100, 1);
         assertThat(Tables.tryDebit(small, KEY, 99, 1)).isZero();
-        assertThat(small.size()).isEqualTo(2);
+        assertThat(Tables.cells(small).size()).isEqualTo(2);
         assertThat(Tables.tryDebit(small, KEY, 199, 1)).isEqualTo(1);
     }
 

@@ -98,8 +98,8 @@ class NeverLaxerTest {
                 } else {
                     debit(key, 1 + random.nextInt(3));
                 }
-                if (table.size() > maxKeys) {
-                    throw new AssertionError(table.size() + " keys in a table of " + maxKeys);
+                if (Tables.cells(table).size() > maxKeys) {
+                    throw new AssertionError(Tables.cells(table).size() + " keys in a table of " + maxKeys);
                 }
             }
         }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.operator;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
 import io.github.reactorratelimit.DirectLimiter;
 import io.github.reactorratelimit.RateLimiter;
@@ -17,6 +17,6 @@ public class ChargeStreamTckTest extends OperatorTck {
     Publisher<Long> limit(Flux<Long> source) {
         RateLimiter limiter = RateLimiter.of(TokenBucket.perSecond(1_000).withBurst(1));
         DirectLimiter.of(limiter).tryAcquireNow(LimitSpec.DEFAULT_KEY, 1);
-        return source.transform(chargeStream(limiter, spec -> spec.step(1)));
+        return source.transform(limitRate(limiter, spec -> spec.chargeElements(element -> 1)));
     }
 }

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.operator;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -28,17 +28,17 @@ class ChargeStreamTest {
     private final HandLimiter limiter = HandLimiter.with(0);
     private final TestPublisher<Long> source = TestPublisher.create();
 
-    private Flux<Long> charged(UnaryOperator<ChargeSpec<Long>> more) {
+    private Flux<Long> charged(UnaryOperator<LimitSpec<Long>> more) {
         return source.flux()
-                .transform(chargeStream(
-                        limiter, spec -> more.apply(spec.key("k").estimate(10).cost(cost -> cost))));
+                .transform(limitRate(
+                        limiter, spec -> more.apply(spec.key("k").cost(10).chargeElements(cost -> cost))));
     }
 
     private HandReservation reservation() {
         return limiter.reservations.get(0);
     }
 
-    private StepVerifier.Step<Long> granted(UnaryOperator<ChargeSpec<Long>> more) {
+    private StepVerifier.Step<Long> granted(UnaryOperator<LimitSpec<Long>> more) {
         return StepVerifier.create(charged(more))
                 .expectSubscription()
                 .then(source::assertWasNotSubscribed)
@@ -106,7 +106,7 @@ class ChargeStreamTest {
         TestPublisher<Long> rude = TestPublisher.createNoncompliant(TestPublisher.Violation.CLEANUP_ON_TERMINATE);
         limiter.add(10);
         Disposable running = rude.flux()
-                .transform(chargeStream(limiter, spec -> spec.estimate(10).cost(cost -> cost)))
+                .transform(limitRate(limiter, spec -> spec.cost(10).chargeElements(cost -> cost)))
                 .contextWrite(context -> reactor.core.publisher.Operators.enableOnDiscard(context, discarded::add))
                 .subscribe();
         rude.next(1L);
@@ -118,16 +118,16 @@ class ChargeStreamTest {
 
     @Test
     void whatExceedsTheEstimateIsChargedInSteps() {
-        granted(spec -> spec.step(5))
+        granted(spec -> spec)
                 .then(() -> source.next(9L, 5L, 1L, 4L, 1L, 3L).complete())
                 .expectNextCount(6)
                 .verifyComplete();
-        assertThat(reservation().accrued).containsExactly(15L, 20L);
+        assertThat(reservation().accrued).containsExactly(14L, 19L, 23L);
         assertThat(reservation().settled).containsExactly(23L);
     }
 
     @Test
-    void stepIsAQuarterOfTheEstimateUnlessGiven() {
+    void stepIsAQuarterOfTheEstimate() {
         granted(spec -> spec)
                 .then(() -> source.next(11L, 1L, 1L).complete())
                 .expectNextCount(3)
@@ -137,7 +137,7 @@ class ChargeStreamTest {
 
     @Test
     void atMostOneChargeIsUnderWayAndNoElementWaitsForIt() {
-        granted(spec -> spec.step(1))
+        granted(spec -> spec.cost(4))
                 .then(() -> reservation().chargesAtOnce = false)
                 .then(() -> source.next(11L, 1L, 1L))
                 .expectNext(11L, 1L, 1L)
@@ -154,7 +154,7 @@ class ChargeStreamTest {
     @Test
     void costThatFailsEndsTheStreamAndSettlesWhatWasPassedOn() {
         List<Object> discarded = new ArrayList<>();
-        StepVerifier.create(charged(spec -> spec.cost(cost -> 5 - cost))
+        StepVerifier.create(charged(spec -> spec.chargeElements(cost -> 5 - cost))
                         .contextWrite(
                                 context -> reactor.core.publisher.Operators.enableOnDiscard(context, discarded::add)))
                 .expectSubscription()
@@ -169,8 +169,8 @@ class ChargeStreamTest {
 
     @Test
     void deniedSubscriptionFailsIsDroppedOrReplacedAndNothingIsCharged() {
-        StepVerifier.create(charged(ChargeSpec::reject)).verifyError(RateLimitExceededException.class);
-        StepVerifier.create(charged(ChargeSpec::drop)).verifyComplete();
+        StepVerifier.create(charged(LimitSpec::reject)).verifyError(RateLimitExceededException.class);
+        StepVerifier.create(charged(LimitSpec::drop)).verifyComplete();
         StepVerifier.create(charged(spec -> spec.fallback(denied -> Flux.just(1L, 2L))))
                 .expectNext(1L, 2L)
                 .verifyComplete();
@@ -182,8 +182,8 @@ class ChargeStreamTest {
     void monoIsSettledWhenItsValueIsThere() {
         limiter.add(10);
         PublisherProbe<Long> probe = PublisherProbe.of(Mono.just(4L));
-        Mono<Long> mono = probe.mono()
-                .transform(chargeStream(limiter, spec -> spec.estimate(10).cost(cost -> cost)));
+        Mono<Long> mono =
+                probe.mono().transform(limitRate(limiter, spec -> spec.cost(10).chargeElements(cost -> cost)));
         StepVerifier.create(
                         mono.doOnNext(value -> assertThat(reservation().settled).containsExactly(4L)))
                 .expectNext(4L)
@@ -195,10 +195,11 @@ class ChargeStreamTest {
     void keyAndEstimateComeFromTheContext() {
         limiter.add(7);
         StepVerifier.create(Flux.just(1L)
-                        .transform(RateLimitOperators.<Long>chargeStream(
+                        .transform(RateLimitOperators.<Long>limitRate(
                                 limiter,
                                 spec -> spec.keyFromContext(context -> context.get("tenant"))
-                                        .estimateFromContext(context -> context.get("estimate"))))
+                                        .costFromContext(context -> context.get("estimate"))
+                                        .chargeElements(element -> 1)))
                         .contextWrite(Context.of("tenant", "t", "estimate", 7L)))
                 .expectNext(1L)
                 .verifyComplete();
@@ -218,8 +219,10 @@ class ChargeStreamTest {
     @Test
     void policiesThatCannotBeSettledAreRefused() {
         RateLimiter leaky = RateLimiter.of(LeakyBucket.perSecond(1));
-        assertThatThrownBy(() -> chargeStream(leaky, spec -> spec)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> limitRate(leaky, spec -> spec.chargeElements(element -> 1)))
+                .isInstanceOf(IllegalArgumentException.class);
         RateLimiter concurrency = RateLimiter.of(ConcurrencyLimit.of(1));
-        assertThatThrownBy(() -> chargeStream(concurrency, spec -> spec)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> limitRate(concurrency, spec -> spec.chargeElements(element -> 1)))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 }

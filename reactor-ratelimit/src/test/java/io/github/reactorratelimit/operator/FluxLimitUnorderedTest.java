@@ -286,7 +286,7 @@ class FluxLimitUnorderedTest {
         SubscriptionTerms<String> terms = Objects.requireNonNull(
                 new SubscriptionTerms.Source<>(limiter, spec).orFail(Operators.emptySubscriber()));
         UnorderedSubscriber<String> subscriber =
-                new UnorderedSubscriber<>(new BaseSubscriber<String>() {}, terms, new Denial.Fail<>(null), 4);
+                new UnorderedSubscriber<>(new BaseSubscriber<String>() {}, terms, Denial.error(), 4);
         subscriber.onSubscribe(Operators.emptySubscription());
         for (int i = 0; i < 1000; i++) {
             subscriber.onNext("key " + i);

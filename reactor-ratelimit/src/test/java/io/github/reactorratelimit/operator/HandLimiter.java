@@ -358,10 +358,10 @@ final class HandLimiter implements RateLimiter, DirectLimiter {
         }
 
         void answer(boolean allowed) {
-            Decision.Quota quota = new Decision.Quota(policy.capacity(), 0, 0);
             Decision decision = allowed
-                    ? Decision.allow(policy, quota, new Debit(HandLimiter.this, key, policy, permits, 0))
-                    : Decision.deny(policy, permits, quota, 1);
+                    ? Decision.allow(
+                            policy, 0, 0, Decision.UNKNOWN, new Debit(HandLimiter.this, key, policy, permits, 0))
+                    : Decision.deny(policy, permits, 0, 0, 1);
             if (answered.compareAndSet(false, true)) {
                 actual.onNext(decision);
                 actual.onComplete();

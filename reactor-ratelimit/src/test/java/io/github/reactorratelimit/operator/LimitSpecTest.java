@@ -91,18 +91,18 @@ class LimitSpecTest {
     void rejectIsZeroWaitAndError() {
         LimitSpec<String> rejecting = spec.maxWait(Duration.ofSeconds(2)).drop().reject();
         assertThat(rejecting.effectiveMaxWait()).isZero();
-        assertThat(rejecting.denial()).isInstanceOf(Denial.Fail.class);
+        assertThat(rejecting.denial.isError()).isTrue();
     }
 
     @Test
     void specIsAValueThatNoCallChanges() {
         spec.key("k").cost(7).maxWait(Duration.ZERO).drop().unordered(3).perSubscription();
-        assertThat(spec.keyRule()).isEqualTo(new KeyRule.Constant<>(LimitSpec.DEFAULT_KEY));
-        assertThat(spec.costRule()).isEqualTo(new CostRule.Constant<>(1));
+        assertThat(spec.key).isEqualTo(new KeyRule<>(LimitSpec.DEFAULT_KEY, null, null));
+        assertThat(spec.cost).isEqualTo(new CostRule<>(1, null, null));
         assertThat(spec.effectiveMaxWait()).isEqualTo(UNBOUNDED);
-        assertThat(spec.denial()).isInstanceOf(Denial.Fail.class);
-        assertThat(spec.maxHeld()).isEmpty();
-        assertThat(spec.isPerSubscription()).isFalse();
+        assertThat(spec.denial.isError()).isTrue();
+        assertThat(spec.maxHeld).isEmpty();
+        assertThat(spec.perSubscription).isFalse();
     }
 
     @Test
@@ -125,14 +125,11 @@ class LimitSpecTest {
                 "cost of an element cannot be used with a Mono, whose elements come after the permit:"
                         + " use cost(n) or costFromContext(context -> ...)",
                 () -> mono.transform(limitRate(limiter, s -> s.cost(String::length))));
-        refuses(
-                "fallback((element, decision) -> ...) cannot be used with a Mono, which is denied before there is an"
-                        + " element: use fallback(decision -> publisher)",
-                () -> mono.transform(limitRate(limiter, s -> s.fallback((element, decision) -> element))));
-        refuses(
-                "drop((element, decision) -> ...) cannot be used with a Mono, which is denied before there is an"
-                        + " element: use drop()",
-                () -> mono.transform(limitRate(limiter, s -> s.drop((element, decision) -> {}))));
+        String both =
+                "drop((element, decision) -> ...) and fallback((element, decision) -> ...) cannot be used with a Mono,"
+                        + " which is denied before there is an element: use drop() or fallback(decision -> publisher)";
+        refuses(both, () -> mono.transform(limitRate(limiter, s -> s.fallback((element, decision) -> element))));
+        refuses(both, () -> mono.transform(limitRate(limiter, s -> s.drop((element, decision) -> {}))));
         refuses(
                 "unordered(n) is for a Flux: a Mono has no other element that could overtake; leave it out",
                 () -> mono.transform(limitRate(limiter, s -> s.unordered(2))));
@@ -147,10 +144,10 @@ class LimitSpecTest {
                 "cost of an element cannot be used with perSubscription()",
                 s -> s.cost(String::length).perSubscription());
         refuses(
-                "fallback((element, decision) -> ...) cannot be used with perSubscription()",
+                "drop((element, decision) -> ...) and fallback((element, decision) -> ...) cannot be used with perSubscription()",
                 s -> s.perSubscription().fallback((element, decision) -> element));
         refuses(
-                "drop((element, decision) -> ...) cannot be used with perSubscription()",
+                "drop((element, decision) -> ...) and fallback((element, decision) -> ...) cannot be used with perSubscription()",
                 s -> s.perSubscription().drop((element, decision) -> {}));
         refuses(
                 "unordered(n) is about elements, but perSubscription() limits the subscription: leave one of them out",
@@ -172,6 +169,14 @@ class LimitSpecTest {
                 "fallback(decision -> publisher) cannot replace one element of a Flux: use"
                         + " fallback((element, decision) -> other), or perSubscription() to limit the subscription",
                 () -> flux.transform(limitRate(limiter, s -> s.fallback(decision -> mono))));
+    }
+
+    @Test
+    void freeCancelIsRefusedForAStreamThatIsChargedByItsElements() {
+        String message = "giveBackOnCancel() is about calls that are charged by their outcome";
+        refuses(message, s -> s.giveBackOnCancel());
+        refuses(message, s -> s.chargeElements(String::length).giveBackOnCancel());
+        refuses(message, s -> s.chargeOnError().giveBackOnCancel().chargeElements(String::length));
     }
 
     @Test

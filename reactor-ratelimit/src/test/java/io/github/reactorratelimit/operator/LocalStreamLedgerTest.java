@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.operator;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static java.time.Duration.ofDays;
 import static java.time.Duration.ofMillis;
 import static java.time.Duration.ofSeconds;
@@ -74,8 +74,7 @@ class LocalStreamLedgerTest extends StreamLedgerContract {
         for (int i = 0; i < STREAMS; i++) {
             Flux.range(0, random.nextInt(30))
                     .delayElements(ofMillis(5), time)
-                    .transform(chargeStream(
-                            limiter, spec -> spec.key("k").estimate(10).step(3)))
+                    .transform(limitRate(limiter, spec -> spec.key("k").cost(10).chargeElements(element -> 1)))
                     .take(1 + random.nextInt(30))
                     .subscribe();
         }

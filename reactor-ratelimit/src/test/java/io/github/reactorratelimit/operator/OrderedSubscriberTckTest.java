@@ -11,7 +11,7 @@ public class OrderedSubscriberTckTest extends SubscriberTck {
 
     @Override
     Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, SubscriptionTerms<Long> terms) {
-        return new OrderedSubscriber<>(downstream, terms, new Denial.Fail<>(null));
+        return new OrderedSubscriber<>(downstream, terms, Denial.error());
     }
 
     @Override

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.operator;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 
 import io.github.reactorratelimit.RateLimiter;
 import java.util.List;
@@ -64,12 +64,8 @@ public final class StreamLedger {
             source = source.concatWith(Flux.error(new IllegalStateException("failed on purpose")));
         }
         Receiver receiver = new Receiver(end == 1 ? cancelAfter : Integer.MAX_VALUE);
-        Flux<Integer> charged = source.transform(chargeStream(
-                limiter,
-                spec -> spec.key(key)
-                        .estimate(estimate)
-                        .cost(Integer::longValue)
-                        .step(1 + elements % 20)));
+        Flux<Integer> charged = source.transform(
+                limitRate(limiter, spec -> spec.key(key).cost(estimate).chargeElements(Integer::longValue)));
         if (end == 2) {
             receiver.leaveOn = times;
         } else if (end == 3 && random.nextBoolean()) {

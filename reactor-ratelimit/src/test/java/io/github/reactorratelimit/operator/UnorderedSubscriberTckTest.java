@@ -11,7 +11,7 @@ public class UnorderedSubscriberTckTest extends SubscriberTck {
 
     @Override
     Subscriber<Long> subscriberFor(CoreSubscriber<Long> downstream, SubscriptionTerms<Long> terms) {
-        return new UnorderedSubscriber<>(downstream, terms, new Denial.Fail<>(null), 4);
+        return new UnorderedSubscriber<>(downstream, terms, Denial.error(), 4);
     }
 
     @Override

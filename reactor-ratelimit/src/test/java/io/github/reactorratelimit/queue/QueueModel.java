@@ -36,7 +36,8 @@ public class QueueModel {
                     Schedulers.parallel(),
                     Schedulers.immediate(),
                     RateLimitRecorder.NOOP,
-                    WAITERS),
+                    WAITERS,
+                    true),
             PermitQueue::new);
     private final AtomicInteger permits = new AtomicInteger();
     private final AtomicInteger given = new AtomicInteger();

@@ -23,7 +23,7 @@ class QueueRuntimeTest {
 
     private static QueueRuntime runtime(Scheduler callbacks) {
         LimiterSettings settings = new LimiterSettings(
-                "test", TokenBucket.perSecond(1), Schedulers.parallel(), callbacks, RateLimitRecorder.NOOP, 1);
+                "test", TokenBucket.perSecond(1), Schedulers.parallel(), callbacks, RateLimitRecorder.NOOP, 1, true);
         return new QueueRuntime(settings, Map.of());
     }
 

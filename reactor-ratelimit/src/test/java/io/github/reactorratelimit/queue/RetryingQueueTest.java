@@ -28,7 +28,7 @@ class RetryingQueueTest {
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final KeyQueues<RetryingKey, RetryingQueue> lines =
-            RetryingQueue.queues(new LimiterSettings("line", LIMIT, time, time, RateLimitRecorder.NOOP, 10));
+            RetryingQueue.queues(new LimiterSettings("line", LIMIT, time, time, RateLimitRecorder.NOOP, 10, true));
     private final HandDesk desk = new HandDesk();
 
     private final Disposable.Composite waits = Disposables.composite();
@@ -43,7 +43,7 @@ class RetryingQueueTest {
     private final class HandDesk implements RetryingKey {
 
         final List<Long> askedAtMillis = new ArrayList<>();
-        Mono<Decision> answer = Mono.fromSupplier(() -> denial(1, Decision.Quota.UNKNOWN));
+        Mono<Decision> answer = Mono.fromSupplier(() -> denial(1, Decision.UNKNOWN));
 
         @Override
         public String key() {
@@ -75,7 +75,7 @@ class RetryingQueueTest {
         }
 
         private Decision denial(long permits, long retryAfterNanos) {
-            return Decision.deny(LIMIT, permits, new Decision.Quota(1, 0, Decision.Quota.UNKNOWN), retryAfterNanos);
+            return Decision.deny(LIMIT, permits, 0, Decision.UNKNOWN, retryAfterNanos);
         }
 
         List<Long> pauses() {
@@ -119,7 +119,7 @@ class RetryingQueueTest {
         lines.ifWaiting("k", RetryingQueue::retryNow);
         assertThat(desk.askedAtMillis).hasSize(1);
         desk.answer = Mono.never();
-        late.tryEmitValue(desk.denial(1, Decision.Quota.UNKNOWN));
+        late.tryEmitValue(desk.denial(1, Decision.UNKNOWN));
         assertThat(desk.askedAtMillis).hasSize(2);
     }
 

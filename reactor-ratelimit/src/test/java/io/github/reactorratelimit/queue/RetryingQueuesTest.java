@@ -25,7 +25,7 @@ class RetryingQueuesTest implements RetryingKey {
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final KeyQueues<RetryingKey, RetryingQueue> lines =
-            RetryingQueue.queues(new LimiterSettings("test", POLICY, time, time, RateLimitRecorder.NOOP, 100));
+            RetryingQueue.queues(new LimiterSettings("test", POLICY, time, time, RateLimitRecorder.NOOP, 100, true));
     private final Deque<Sinks.One<Decision>> asked = new ArrayDeque<>();
 
     @Override
@@ -59,11 +59,7 @@ class RetryingQueuesTest implements RetryingKey {
     }
 
     private Decision denial(long permits, long retryAfterNanos) {
-        return Decision.deny(POLICY, permits, quota(), retryAfterNanos);
-    }
-
-    private static Decision.Quota quota() {
-        return new Decision.Quota(1, 0, Decision.Quota.UNKNOWN);
+        return Decision.deny(POLICY, permits, retryAfterNanos);
     }
 
     private CompletableFuture<Decision> await(Duration maxWait) {

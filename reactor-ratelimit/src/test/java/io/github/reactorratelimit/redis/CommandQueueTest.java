@@ -40,7 +40,7 @@ class CommandQueueTest {
 
     private LimiterCommands limiter(String name) {
         LimiterSettings settings =
-                new LimiterSettings(name, POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10);
+                new LimiterSettings(name, POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
         return new LimiterCommands(
                 server.queues(), new RedisKeys("p", name), settings, options, new LimiterCommands.Listener() {

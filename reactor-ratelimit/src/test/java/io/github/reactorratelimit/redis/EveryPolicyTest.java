@@ -47,7 +47,6 @@ class EveryPolicyTest {
         RateLimitPolicy example = EXAMPLES.get(kind);
         Algorithm<?> algorithm = Algorithms.of(example, new Clock(Tick.MICROSECOND, 0, 0));
         assertThat(algorithm.policy()).isEqualTo(example);
-        assertThat(Algorithms.traits(example).policy()).isEqualTo(example);
         assertThat(Algorithms.traits(example).recovery()).isPositive();
     }
 

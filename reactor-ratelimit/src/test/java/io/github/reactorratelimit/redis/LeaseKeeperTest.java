@@ -60,7 +60,8 @@ class LeaseKeeperTest {
                 }
             }
         };
-        LimiterSettings settings = new LimiterSettings(name, LIMIT, time, Schedulers.boundedElastic(), recorder, 1_000);
+        LimiterSettings settings =
+                new LimiterSettings(name, LIMIT, time, Schedulers.boundedElastic(), recorder, 1_000, true);
         return (ConcurrencyState) RedisStore.of(on)
                 .withoutSelfTest()
                 .withDeadline(Duration.ofSeconds(9))

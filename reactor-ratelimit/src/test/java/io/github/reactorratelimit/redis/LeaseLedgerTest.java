@@ -183,7 +183,7 @@ class LeaseLedgerTest {
 
     private RedisLimiterState state(Scheduler scheduler) {
         return (RedisLimiterState) store().leasing()
-                .open(new LimiterSettings(name, POLICY, scheduler, scheduler, RateLimitRecorder.NOOP, 1));
+                .open(new LimiterSettings(name, POLICY, scheduler, scheduler, RateLimitRecorder.NOOP, 1, true));
     }
 
     @Test

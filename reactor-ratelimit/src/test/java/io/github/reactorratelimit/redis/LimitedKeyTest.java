@@ -45,7 +45,8 @@ class LimitedKeyTest {
                         Schedulers.parallel(),
                         Schedulers.boundedElastic(),
                         RateLimitRecorder.NOOP,
-                        10));
+                        10,
+                        true));
         desk = state.limited(KEY, null);
     }
 

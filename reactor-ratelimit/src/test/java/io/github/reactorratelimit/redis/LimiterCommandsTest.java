@@ -59,7 +59,8 @@ class LimiterCommandsTest {
                 Schedulers.parallel(),
                 Schedulers.parallel(),
                 RateLimitRecorder.NOOP,
-                100);
+                100,
+                true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(PATIENCE);
         RedisKeys keys = new RedisKeys("ratelimit", settings.name());
         return new LimiterCommands(connections.queues(), keys, settings, options, new LimiterCommands.Listener() {

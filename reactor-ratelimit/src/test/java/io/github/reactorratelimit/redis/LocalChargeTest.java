@@ -119,7 +119,7 @@ class LocalChargeTest {
 
     private LocalSpending spending(int maxKeys) {
         Scheduler scheduler = Schedulers.parallel();
-        LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1);
+        LimiterSettings settings = new LimiterSettings(name, POLICY, scheduler, scheduler, recorder, 1, true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
         VersionedCommands commands = LimiterParts.commands(RedisConnections.of(faulty), settings, options);
         // The first command waits until the versions are read, whose reply is not the one that is to be lost.

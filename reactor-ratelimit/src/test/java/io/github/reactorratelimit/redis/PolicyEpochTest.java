@@ -321,7 +321,7 @@ class PolicyEpochTest {
 
     private VersionedCommands settled(RateLimitPolicy policy, Scheduler time) {
         LimiterSettings settings =
-                new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
+                new LimiterSettings(name, policy, time, Schedulers.parallel(), new RateLimitRecorder() {}, 10, true);
         StoreOptions options = StoreOptions.DEFAULT.withPolicyEpoch(2).withDeadline(PATIENCE);
         VersionedCommands commands = LimiterParts.commands(RedisConnections.of(admin), settings, options);
         Await.until("registry read", () -> commands.versions().isSettled());

@@ -56,7 +56,7 @@ class PolicyReadingTest {
     }
 
     private static LimiterSettings settings(String name, Scheduler clock) {
-        return new LimiterSettings(name, OLD, clock, Schedulers.parallel(), new RateLimitRecorder() {}, 10);
+        return new LimiterSettings(name, OLD, clock, Schedulers.parallel(), new RateLimitRecorder() {}, 10, true);
     }
 
     /** It hears no signals, and has read that nothing rules in place of its own policy. */

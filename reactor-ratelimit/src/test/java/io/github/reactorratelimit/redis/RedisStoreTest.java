@@ -215,7 +215,8 @@ class RedisStoreTest {
                             Schedulers.parallel(),
                             Schedulers.boundedElastic(),
                             recorder,
-                            10));
+                            10,
+                            true));
             Debit early = state.evaluate("k", null, 1).block(PATIENCE).debit().orElseThrow();
             state.migrate("k", null, slow).block(PATIENCE);
             assertThat(state.evaluate("k", slow, 9).block(PATIENCE).allowed()).isTrue();

@@ -139,7 +139,7 @@ class ReservationCommandsTest {
     }
 
     private static <S> Projection<S> projection(Algorithm<S> algorithm) {
-        return Projection.of(algorithm, algorithm.fresh(), START);
+        return new Projection<>(algorithm, algorithm.fresh(), START);
     }
 
     @Test

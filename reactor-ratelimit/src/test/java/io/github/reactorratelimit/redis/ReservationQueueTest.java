@@ -32,7 +32,7 @@ class ReservationQueueTest {
 
     private final VirtualTimeScheduler time = VirtualTimeScheduler.create();
     private final KeyQueues<ReservingKey, ReservationQueue> lines = new KeyQueues<>(
-            new LimiterSettings("line", POLICY, time, time, RateLimitRecorder.NOOP, 10),
+            new LimiterSettings("line", POLICY, time, time, RateLimitRecorder.NOOP, 10, true),
             (runtime, state) -> new ReservationQueue(runtime, 10, state));
     private final HandDesk desk = new HandDesk();
     private final List<String> events = new ArrayList<>();
@@ -113,7 +113,7 @@ class ReservationQueueTest {
         }
 
         private Decision denial(long permits, long retryAfterNanos) {
-            return Decision.deny(POLICY, permits, new Decision.Quota(9, 0, Decision.Quota.UNKNOWN), retryAfterNanos);
+            return Decision.deny(POLICY, permits, 0, Decision.UNKNOWN, retryAfterNanos);
         }
     }
 
@@ -154,7 +154,7 @@ class ReservationQueueTest {
             if (at() > now) {
                 return null;
             }
-            return Decision.allow(POLICY, new Decision.Quota(9, 0, 0), new Debit(desk, "k", POLICY, permits, millis));
+            return Decision.allow(POLICY, 0, 0, Decision.UNKNOWN, new Debit(desk, "k", POLICY, permits, millis));
         }
 
         @Override
@@ -314,8 +314,7 @@ class ReservationQueueTest {
 
     @Test
     void standInMayGrant() {
-        Decision alone =
-                Decision.wouldAllow(POLICY, 1, new Decision.Quota(9, 9, 0)).asDegraded(Degradation.CLOSED);
+        Decision alone = Decision.wouldAllow(POLICY, 1, 9, 0, Decision.UNKNOWN).asDegraded(Degradation.CLOSED);
         desk.instead = Mono.just(alone);
         wait("a", 1, FOREVER);
         advance(1);

@@ -1,6 +1,6 @@
 package io.github.reactorratelimit.redis;
 
-import static io.github.reactorratelimit.operator.RateLimitOperators.chargeStream;
+import static io.github.reactorratelimit.operator.RateLimitOperators.limitRate;
 import static java.time.Duration.ofSeconds;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -93,12 +93,8 @@ class SettlingFailureTest {
     void streamEndsInTimeThoughNothingCanBeSettled() {
         TestPublisher<Integer> source = TestPublisher.create();
         StepVerifier.create(source.flux()
-                        .transform(chargeStream(
-                                limiter,
-                                spec -> spec.key("k")
-                                        .estimate(2)
-                                        .cost(Integer::longValue)
-                                        .step(1))))
+                        .transform(
+                                limitRate(limiter, spec -> spec.key("k").cost(2).chargeElements(Integer::longValue))))
                 .expectSubscription()
                 .then(() -> Await.until("it is reserved", () -> source.subscribeCount() == 1))
                 .then(proxy::blackHole)

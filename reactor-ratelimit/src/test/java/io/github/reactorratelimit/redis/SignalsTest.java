@@ -295,7 +295,7 @@ class SignalsTest {
 
     private SignalChannel channel(RedisConnections connections) {
         LimiterSettings settings = new LimiterSettings(
-                name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1);
+                name, POLICY, Schedulers.parallel(), Schedulers.parallel(), RateLimitRecorder.NOOP, 1, true);
         return new SignalChannel(connections, new RedisKeys("ratelimit", name), settings);
     }
 

@@ -4,7 +4,6 @@ import static io.github.reactorratelimit.webflux.testing.Rules.byUser;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Decision.Quota;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.HeaderOptions.Legacy;
@@ -32,12 +31,11 @@ class RateLimitHeaderWriterTest {
     private final MockServerHttpResponse response = new MockServerHttpResponse();
 
     private static Decision denied(RateLimitPolicy policy, long retryAfterNanos) {
-        return Decision.deny(policy, 1, new Quota(policy.capacity(), 0, 1_000_000_000L), retryAfterNanos);
+        return Decision.deny(policy, 1, 0, 1_000_000_000L, retryAfterNanos);
     }
 
     private Grant granted(RateLimitRule by, long remaining) {
-        Quota quota = new Quota(100, remaining, 60_000_000_000L, 1_000_000_000L);
-        return new Grant(by, by.limiter(), Decision.wouldAllow(POLICY, 1, quota), null);
+        return new Grant(by, by.limiter(), Decision.wouldAllow(POLICY, 1, remaining, 60_000_000_000L, 1_000_000_000L), null);
     }
 
     private HttpHeaders deniedFields(HeaderOptions options, double random, long retryAfterNanos) {

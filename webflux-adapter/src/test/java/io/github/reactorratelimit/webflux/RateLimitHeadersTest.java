@@ -12,7 +12,6 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.Decision;
-import io.github.reactorratelimit.Decision.Quota;
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Gcra;
 import io.github.reactorratelimit.LeakyBucket;
@@ -60,12 +59,11 @@ class RateLimitHeadersTest {
     }
 
     private static Decision allowed(RateLimitPolicy policy, long remaining, Duration moreAfter) {
-        Quota quota = new Quota(policy.capacity(), remaining, ofDays(7).toNanos(), moreAfter.toNanos());
-        return Decision.wouldAllow(policy, 1, quota);
+        return Decision.wouldAllow(policy, 1, remaining, ofDays(7).toNanos(), moreAfter.toNanos());
     }
 
     private static Decision denied(RateLimitPolicy policy, Duration retryAfter) {
-        return Decision.deny(policy, 1, new Quota(policy.capacity(), 0, Quota.UNKNOWN), retryAfter.toNanos());
+        return Decision.deny(policy, 1, 0, Decision.UNKNOWN, retryAfter.toNanos());
     }
 
     @Test
@@ -89,7 +87,7 @@ class RateLimitHeadersTest {
     @Test
     void allowedRequestIsNotToldWhenTheQuotaIsWhole() {
         assertThat(write(Decision.wouldAllow(
-                        PER_MINUTE, 1, new Quota(100, 0, ofMinutes(1).toNanos()))))
+                        PER_MINUTE, 1, 0, ofMinutes(1).toNanos(), Decision.UNKNOWN)))
                 .containsEntry("RateLimit", "\"burst\";r=0");
     }
 
@@ -103,7 +101,7 @@ class RateLimitHeadersTest {
 
     @Test
     void unknownTimesAreLeftOut() {
-        Decision denial = Decision.deny(ConcurrencyLimit.of(3), 1, new Quota(3, 0, Quota.UNKNOWN), Quota.UNKNOWN);
+        Decision denial = Decision.deny(ConcurrencyLimit.of(3), 1, 0, Decision.UNKNOWN, Decision.UNKNOWN);
         assertThat(write(denial))
                 .containsEntry("RateLimit-Policy", "\"burst\";q=3;qu=\"concurrent-requests\"")
                 .containsEntry("RateLimit", "\"burst\";r=0")

@@ -23,15 +23,13 @@ public record BrokenLimiter(RateLimitPolicy policy, Mono<Decision> answer) imple
 
     /** Answers as a limiter does whose store is away, in the mode that denies. */
     public static BrokenLimiter closed(RateLimitPolicy policy, Duration retryAfter) {
-        Decision.Quota unknown = new Decision.Quota(policy.capacity(), 0, Decision.Quota.UNKNOWN);
-        Decision denied = Decision.deny(policy, 1, unknown, retryAfter.toNanos());
+        Decision denied = Decision.deny(policy, 1, retryAfter.toNanos());
         return new BrokenLimiter(policy, Mono.just(denied.asDegraded(Degradation.CLOSED)));
     }
 
     /** Answers as a limiter does whose store is away, in the mode that allows. */
     public static BrokenLimiter open(RateLimitPolicy policy) {
-        Decision.Quota unknown = new Decision.Quota(policy.capacity(), policy.capacity(), Decision.Quota.UNKNOWN);
-        Decision allowed = Decision.wouldAllow(policy, 1, unknown);
+        Decision allowed = Decision.wouldAllow(policy, 1, policy.capacity(), Decision.UNKNOWN, Decision.UNKNOWN);
         return new BrokenLimiter(policy, Mono.just(allowed.asDegraded(Degradation.OPEN)));
     }
 
