@@ -78,7 +78,7 @@ final class FailureLog implements LimiterCommands.Listener {
     private String advice(RateLimitException error) {
         String message = String.valueOf(error.getMessage());
         if (error instanceof RedisErrorReplyException) {
-            return Refusal.advice(options.prefix(), message);
+            return ReplyErrors.advice(options.prefix(), message);
         }
         if (error instanceof RedisCorruptStateException) {
             return "a key in Redis does not hold what a limiter wrote: " + message
