@@ -133,7 +133,7 @@ final class CommandQueue extends DrainLoop {
     /** Takes a command that has begun. */
     void offer(PendingCommand command) {
         mailbox.offer(command);
-        if (!DeferredFlush.defers(this)) {
+        if (!ReplyExecutor.defersFlush(this)) {
             signal();
         } else if (!isFlushScheduled.get() && isFlushScheduled.compareAndSet(false, true)) {
             scheduleFlush();
@@ -163,7 +163,7 @@ final class CommandQueue extends DrainLoop {
     /** A call is over: its keys are idle. */
     void finished(ScriptCall call) {
         mailbox.offer(call);
-        if (!DeferredFlush.defers(this)) {
+        if (!ReplyExecutor.defersFlush(this)) {
             signal();
         }
     }

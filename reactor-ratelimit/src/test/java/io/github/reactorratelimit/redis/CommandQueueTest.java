@@ -191,7 +191,7 @@ class CommandQueueTest {
 
     @Test
     void commandsOfADeliveryShareACallThatIsSentMeanwhileIfItTakesLong() {
-        DeferredFlush.during(() -> {
+        ReplyExecutor.deferringFlush(() -> {
             Counted first = send("a");
             Counted second = send("b");
             assertThat(first.isEnded() || second.isEnded()).isFalse();
