@@ -234,8 +234,9 @@ final class RedisPermits {
     /** Refunds a debit, and says how many of its permits are lost. */
     private Mono<Long> sendRefund(Debit debit) {
         String key = debit.key();
+        Command refund = Command.refund(debit.permits(), debit.atTick());
         return commands.commands()
-                .settling(changing(key, commands.refund(debit)))
+                .settling(changing(key, commands.sendUnlessReplaced(debit.policy(), key, refund)))
                 .doOnNext(reply -> {
                     queues.freed(key);
                     signals.publish(SignalChannel.Kind.FREED, key);
@@ -257,7 +258,7 @@ final class RedisPermits {
     /** Frees a slot that lies ahead. One that cannot be freed passes unused. */
     void freeSlot(String key, ScriptPolicy reserved, Command free) {
         commands.commands()
-                .settling(changing(key, commands.freeSlot(key, reserved, free)))
+                .settling(changing(key, commands.sendUnlessReplaced(reserved.policy(), key, free)))
                 .subscribe(
                         done -> signals.publish(SignalChannel.Kind.FREED, key),
                         lost -> count(Event.REFUND_LOST, free.permits()));

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
@@ -81,17 +80,11 @@ final class VersionedCommands {
         return true;
     }
 
-    /** Refunds a debit; the reply counts the permits that are lost. Empty if all are, because the policy changed. */
-    Mono<CommandReply> refund(Debit debit) {
-        return sendUnlessReplaced(debit.policy(), debit.key(), Command.refund(debit.permits(), debit.atTick()));
-    }
-
-    /** Frees a slot. Empty if its policy was replaced: then its slots are void. */
-    Mono<CommandReply> freeSlot(String key, ScriptPolicy reserved, Command free) {
-        return sendUnlessReplaced(reserved.policy(), key, free);
-    }
-
-    private Mono<CommandReply> sendUnlessReplaced(RateLimitPolicy policy, String key, Command command) {
+    /**
+     * Refunds a debit or frees a slot that was made under this policy. Empty if the policy was replaced: then
+     * its permits are lost and its slots are void.
+     */
+    Mono<CommandReply> sendUnlessReplaced(RateLimitPolicy policy, String key, Command command) {
         return inEffect(() -> {
             ScriptPolicy script = versions.scriptOf(policy);
             return script == null ? Mono.empty() : commands.send(key, script, command);
