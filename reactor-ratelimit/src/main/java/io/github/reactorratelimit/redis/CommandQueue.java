@@ -264,7 +264,7 @@ final class CommandQueue extends DrainLoop {
     private void release(ScriptCall call) {
         commandsInFlight -= call.size();
         call.slot().callsInFlight--;
-        for (KeyRun run : call.runs()) {
+        for (ScriptCall.KeyRun run : call.runs()) {
             release(run.key);
         }
         makeReady(call.slot());
