@@ -3,6 +3,7 @@ package io.github.reactorratelimit.redis;
 import io.github.reactorratelimit.algorithm.Algorithm;
 import io.github.reactorratelimit.algorithm.Tick;
 import io.github.reactorratelimit.redis.CommandReply.KeyStatus;
+import io.github.reactorratelimit.redis.ScriptCall.KeyRun;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -66,7 +67,7 @@ final class CallReply {
         Object value = values.get(1 + VALUES_PER_KEY * index);
         try {
             if (value instanceof Long allowed && values.get(2 + VALUES_PER_KEY * index) instanceof Long owedParts) {
-                run.reply(plain, allowed, owedParts, ended);
+                endPlain(run, plain, allowed, owedParts, ended);
             } else if (!(value instanceof String text)) {
                 throw new RedisReplyException("reply has neither a text nor two integers for a key");
             } else if (text.isEmpty()) {
@@ -74,10 +75,37 @@ final class CallReply {
             } else if (text.charAt(0) == '-') {
                 run.fail(call.queue(), errorOf(text.substring(1)), ended);
             } else {
-                run.reply(parse(run, text), ended);
+                List<CommandReply> replies = parse(run, text);
+                for (int place = 0; place < replies.size(); place++) {
+                    end(run.commands().get(place), replies.get(place), ended);
+                }
             }
         } catch (RedisReplyException malformed) {
             run.fail(call.queue(), malformed, ended);
+        }
+    }
+
+    /** Replies to plain acquires: the first ones are allowed. */
+    private static void endPlain(
+            KeyRun run, KeyStatus status, long allowed, long owedParts, List<PendingCommand> ended) {
+        BucketRate rate = run.policy.bucketRate();
+        int size = run.commands().size();
+        if (rate == null || allowed < 0 || allowed > size || owedParts < 0 || owedParts > rate.mostParts()) {
+            throw new RedisReplyException("reply allows " + allowed + " of " + size + " acquires");
+        }
+        long costParts = rate.costParts(run.first().command.permits());
+        long owed = owedParts - allowed * costParts;
+        for (int place = 0; place < size; place++) {
+            PendingCommand command = run.commands().get(place);
+            boolean isAllowed = place < allowed;
+            owed += isAllowed ? costParts : 0;
+            end(command, rate.reply(command.command, run.policy, status, isAllowed, owed), ended);
+        }
+    }
+
+    private static void end(PendingCommand command, CommandReply reply, List<PendingCommand> ended) {
+        if (command.end(reply)) {
+            ended.add(command);
         }
     }
 

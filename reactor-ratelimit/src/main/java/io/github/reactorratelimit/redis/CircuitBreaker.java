@@ -31,17 +31,17 @@ final class CircuitBreaker {
             AtomicReferenceFieldUpdater.newUpdater(CircuitBreaker.class, State.class, "state");
 
     private final String node;
-    private final LimiterCommands.Listener listener;
+    private final FailureLog log;
     private final long pauseNanos;
     private volatile State state = FINE;
 
     /** What the last failure was; all commands of a call fail with the same error, which counts once. */
     private volatile @Nullable Throwable lastFailure;
 
-    /** @param listener hears when the breaker opens and closes */
-    CircuitBreaker(String node, LimiterCommands.Listener listener, long pauseNanos) {
+    /** @param log says when the breaker opens and closes */
+    CircuitBreaker(String node, FailureLog log, long pauseNanos) {
         this.node = node;
-        this.listener = listener;
+        this.log = log;
         this.pauseNanos = pauseNanos;
     }
 
@@ -72,7 +72,7 @@ final class CircuitBreaker {
     /** Redis answered; an error reply is an answer too. */
     void answered() {
         if (!state.equals(FINE) && STATE.getAndSet(this, FINE).isOpen()) {
-            listener.availableAgain(node);
+            log.availableAgain(node);
         }
     }
 
@@ -85,7 +85,7 @@ final class CircuitBreaker {
         State before = STATE.getAndUpdate(
                 this, seen -> new State(Math.min(seen.failures() + 1, FAILURES_IN_A_ROW), nowNanos + pauseNanos));
         if (before.failures() == FAILURES_IN_A_ROW - 1) {
-            listener.unavailable(node, error);
+            log.unavailable(node, error);
         }
     }
 }

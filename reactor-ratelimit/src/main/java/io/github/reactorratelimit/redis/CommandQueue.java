@@ -133,7 +133,7 @@ final class CommandQueue extends DrainLoop {
     /** Takes a command that has begun. */
     void offer(PendingCommand command) {
         mailbox.offer(command);
-        if (!DeferredFlush.defers(this)) {
+        if (!ReplyExecutor.defersFlush(this)) {
             signal();
         } else if (!isFlushScheduled.get() && isFlushScheduled.compareAndSet(false, true)) {
             scheduleFlush();
@@ -163,7 +163,7 @@ final class CommandQueue extends DrainLoop {
     /** A call is over: its keys are idle. */
     void finished(ScriptCall call) {
         mailbox.offer(call);
-        if (!DeferredFlush.defers(this)) {
+        if (!ReplyExecutor.defersFlush(this)) {
             signal();
         }
     }
@@ -264,7 +264,7 @@ final class CommandQueue extends DrainLoop {
     private void release(ScriptCall call) {
         commandsInFlight -= call.size();
         call.slot().callsInFlight--;
-        for (KeyRun run : call.runs()) {
+        for (ScriptCall.KeyRun run : call.runs()) {
             release(run.key);
         }
         makeReady(call.slot());

@@ -53,7 +53,7 @@ final class ConcurrencyState implements LimiterState {
         this.leases =
                 new ConcurrencyLeases(settings, limit, commands, key -> signals.tell(SignalChannel.Kind.FREED, key));
         this.queues = RetryingQueue.queues(settings);
-        signals.listen(new SignalListener());
+        signals.listen(this::heard, () -> queues.forEachQueue(RetryingQueue::retryNow));
     }
 
     ConcurrencyLeases leases() {
@@ -220,18 +220,9 @@ final class ConcurrencyState implements LimiterState {
     }
 
     /** Permits that came back in other processes may let waiters here go on. */
-    private final class SignalListener implements SignalChannel.Listener {
-
-        @Override
-        public void heard(SignalChannel.Kind kind, String subject) {
-            if (kind == SignalChannel.Kind.FREED) {
-                retryNow(subject);
-            }
-        }
-
-        @Override
-        public void reconnected() {
-            queues.forEachQueue(RetryingQueue::retryNow);
+    private void heard(SignalChannel.Kind kind, String subject) {
+        if (kind == SignalChannel.Kind.FREED) {
+            retryNow(subject);
         }
     }
 

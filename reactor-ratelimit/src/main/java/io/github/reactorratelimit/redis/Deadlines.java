@@ -60,7 +60,7 @@ final class Deadlines {
     /** All that is overdue expires before the keys that become idle send the next call. */
     private void look() {
         watching.set(false);
-        DeferredFlush.during(this::expireOverdue);
+        ReplyExecutor.deferringFlush(this::expireOverdue);
     }
 
     private void expireOverdue() {

@@ -11,9 +11,10 @@ import reactor.util.Logger;
 import reactor.util.Loggers;
 
 /**
- * Logs and counts what goes wrong between one limiter and Redis. Never prints a key, which may be a secret.
+ * Logs and counts what goes wrong between one limiter and Redis, on any thread. Never prints a key, which may
+ * be a secret.
  */
-final class FailureLog implements LimiterCommands.Listener {
+class FailureLog {
 
     static final Duration AT_MOST_EVERY = Duration.ofMinutes(1);
 
@@ -33,8 +34,8 @@ final class FailureLog implements LimiterCommands.Listener {
         this.isCluster = isCluster;
     }
 
-    @Override
-    public void unavailable(String node, RedisUnavailableException why) {
+    /** The breaker of a node opens: a fallback decides from now on. */
+    void unavailable(String node, RedisUnavailableException why) {
         Throwable cause = why.getCause();
         LOG.warn(
                 "Limiter '{}': {} is unavailable, until it answers again {} decides. Reason: {}{}",
@@ -45,8 +46,8 @@ final class FailureLog implements LimiterCommands.Listener {
                 cause == null ? "" : ", " + cause.getMessage());
     }
 
-    @Override
-    public void availableAgain(String node) {
+    /** The node answers again. */
+    void availableAgain(String node) {
         LOG.info(
                 "Limiter '{}': {} is available again, because it answered; {} no longer decides",
                 settings.name(),
@@ -58,9 +59,11 @@ final class FailureLog implements LimiterCommands.Listener {
         return isCluster ? "Redis node " + node : "Redis";
     }
 
-    /** Counts each call, and logs once a minute at most. */
-    @Override
-    public void failed(RateLimitException error) {
+    /**
+     * A call was answered with an error that is no outage. Counts each call, and logs an error of a kind once a
+     * minute at most.
+     */
+    void failed(RateLimitException error) {
         settings.recorder().counted(Event.STORE_FAILED, 0);
         if (isDue(error.getClass(), settings.scheduler().now(TimeUnit.NANOSECONDS))) {
             LOG.error("Limiter '{}': requests fail, because {}", settings.name(), advice(error));
@@ -78,7 +81,7 @@ final class FailureLog implements LimiterCommands.Listener {
     private String advice(RateLimitException error) {
         String message = String.valueOf(error.getMessage());
         if (error instanceof RedisErrorReplyException) {
-            return Refusal.advice(options.prefix(), message);
+            return ReplyErrors.advice(options.prefix(), message);
         }
         if (error instanceof RedisCorruptStateException) {
             return "a key in Redis does not hold what a limiter wrote: " + message

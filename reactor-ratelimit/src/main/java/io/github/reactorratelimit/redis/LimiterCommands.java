@@ -23,19 +23,6 @@ final class LimiterCommands {
 
     static final Duration PROBE_EVERY = Duration.ofMillis(500);
 
-    /** Hears what goes wrong between the limiter and Redis. Called on any thread; must not block. */
-    interface Listener {
-
-        /** The breaker of a node opens: a fallback decides from now on. */
-        void unavailable(String node, RedisUnavailableException why);
-
-        /** The node answers again. */
-        void availableAgain(String node);
-
-        /** A call was answered with an error that is no outage. Once per call. */
-        void failed(RateLimitException error);
-    }
-
     private final CommandQueues queues;
     private final RedisKeys keys;
     private final LimiterSettings settings;
@@ -43,7 +30,7 @@ final class LimiterCommands {
     private final ServerClock clock;
     private final ReplyExecutor callbacks;
     private final boolean onConnection;
-    private final Listener listener;
+    private final FailureLog log;
     private final ScriptPolicy versions;
     private final Map<CommandQueue, CircuitBreaker> breakers = new ConcurrentHashMap<>();
     private final AtomicInteger open = new AtomicInteger();
@@ -53,7 +40,7 @@ final class LimiterCommands {
     private volatile @Nullable Throwable lastFailure;
 
     LimiterCommands(
-            CommandQueues queues, RedisKeys keys, LimiterSettings settings, StoreOptions options, Listener listener) {
+            CommandQueues queues, RedisKeys keys, LimiterSettings settings, StoreOptions options, FailureLog log) {
         this.queues = queues;
         this.keys = keys;
         this.settings = settings;
@@ -61,7 +48,7 @@ final class LimiterCommands {
         this.clock = new ServerClock(settings.scheduler(), settings.recorder());
         this.callbacks = new ReplyExecutor(settings.callbacks(), settings.scheduler());
         this.onConnection = options.onConnection();
-        this.listener = listener;
+        this.log = log;
         this.versions = ScriptPolicy.versions(settings.policy());
         // A request and the refund of what it debited in vain.
         this.mostWait = options.deadline().multipliedBy(2).plusSeconds(1);
@@ -194,8 +181,7 @@ final class LimiterCommands {
         CircuitBreaker known = breakers.get(queue);
         return known != null
                 ? known
-                : breakers.computeIfAbsent(
-                        queue, node -> new CircuitBreaker(node.node(), listener, PROBE_EVERY.toNanos()));
+                : breakers.computeIfAbsent(queue, node -> new CircuitBreaker(node.node(), log, PROBE_EVERY.toNanos()));
     }
 
     /** The deadline counts from here. False if the command was cancelled before. */
@@ -244,7 +230,7 @@ final class LimiterCommands {
                 && !(error instanceof NewerVersionException)
                 && lastFailure != error) {
             lastFailure = error;
-            listener.failed(replied);
+            log.failed(replied);
         }
     }
 

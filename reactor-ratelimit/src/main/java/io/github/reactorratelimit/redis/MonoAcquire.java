@@ -162,10 +162,10 @@ final class MonoAcquire extends Mono<Decision> {
         @Override
         protected void succeeded(CommandReply reply) {
             releaseClaim();
-            long sentNanos = deadlineNanos - source.permits.commands().deadlineNanos();
-            Decision decision = source.permits.decided(key, source.override, reply, generation, sentNanos);
+            Decision decision = source.permits.decided(key, source.override, reply, generation, sentNanos());
             if (decision == null) {
-                follow(source.permits.acquireAgain(key, source.override, command.permits(), sentNanos));
+                source.permits.prepaid().refundNow(key);
+                acquireAgain(0);
             } else {
                 succeed(decision);
             }
@@ -178,10 +178,19 @@ final class MonoAcquire extends Mono<Decision> {
             if (error instanceof RedisUnavailableException) {
                 source.permits.degraded(key, source.override, count).subscribe(this::succeed, this::fail);
             } else if (error instanceof NewerVersionException newer) {
-                follow(source.permits.acquireAfter(newer, deadlineNanos, key, source.override, count));
+                acquireAgain(newer.version());
             } else {
                 fail(error);
             }
+        }
+
+        /** Under this version of the policy or a newer one, within the deadline of the first command. */
+        private void acquireAgain(long version) {
+            follow(source.permits.acquireAgain(key, source.override, command.permits(), sentNanos(), version));
+        }
+
+        private long sentNanos() {
+            return deadlineNanos - source.permits.commands().deadlineNanos();
         }
 
         @Override

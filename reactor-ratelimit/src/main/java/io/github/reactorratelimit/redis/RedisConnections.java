@@ -86,7 +86,7 @@ final class RedisConnections {
     static RedisConnections of(StatefulConnection<String, String> connection) {
         ConnectionOptions.requireVersion();
         ConnectionOptions.log(connection);
-        return of(Opened.of(connection, null));
+        return of(new Opened(connection, null, Mono.empty()));
     }
 
     static RedisConnections of(Opened opened) {

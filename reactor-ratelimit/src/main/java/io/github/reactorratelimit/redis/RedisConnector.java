@@ -64,16 +64,6 @@ final class RedisConnector {
             @Nullable StatefulRedisPubSubConnection<String, String> pubSub,
             Mono<Void> closing) {
 
-        static Opened of(
-                StatefulConnection<String, String> connection,
-                @Nullable StatefulRedisPubSubConnection<String, String> pubSub) {
-            return new Opened(connection, pubSub, Mono.empty());
-        }
-
-        Opened closedBy(Mono<Void> closing) {
-            return new Opened(connection, pubSub, closing);
-        }
-
         /** The connection if it is one to a Cluster. */
         @Nullable
         StatefulRedisClusterConnection<String, String> cluster() {
@@ -159,11 +149,8 @@ final class RedisConnector {
             return open(
                     shutdown(client, resources),
                     List.of(uri),
-                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri))
-                            .zipWhen(
-                                    connection -> Mono.fromCompletionStage(
-                                            () -> client.connectPubSubAsync(StringCodec.UTF8, uri)),
-                                    Opened::of));
+                    Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8, uri)),
+                    Mono.fromCompletionStage(() -> client.connectPubSubAsync(StringCodec.UTF8, uri)));
         });
     }
 
@@ -181,11 +168,8 @@ final class RedisConnector {
                     shutdown(client, resources),
                     uris,
                     Mono.fromCompletionStage(client::refreshPartitionsAsync)
-                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8)))
-                            .zipWhen(
-                                    connection ->
-                                            Mono.fromCompletionStage(() -> client.connectPubSubAsync(StringCodec.UTF8)),
-                                    Opened::of));
+                            .then(Mono.fromCompletionStage(() -> client.connectAsync(StringCodec.UTF8))),
+                    Mono.fromCompletionStage(() -> client.connectPubSubAsync(StringCodec.UTF8)));
         });
     }
 
@@ -260,9 +244,13 @@ final class RedisConnector {
     }
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */
-    private static Mono<Opened> open(Mono<Void> shutdown, List<RedisURI> uris, Mono<Opened> connecting) {
-        Mono<Opened> opened = connecting
-                .map(connections -> connections.closedBy(shutdown))
+    private static Mono<Opened> open(
+            Mono<Void> shutdown,
+            List<RedisURI> uris,
+            Mono<? extends StatefulConnection<String, String>> commands,
+            Mono<StatefulRedisPubSubConnection<String, String>> signals) {
+        Mono<Opened> opened = commands.zipWhen(
+                        made -> signals, (connection, pubSub) -> new Opened(connection, pubSub, shutdown))
                 .onErrorResume(error ->
                         shutdown.onErrorComplete().then(Mono.error(unreachable(" at " + addresses(uris), error))))
                 .publishOn(Schedulers.boundedElastic());

@@ -39,7 +39,7 @@ final class RedisLimiterState implements LimiterState {
         this.permits = new RedisPermits(settings, options, versioned, queues, signals, this);
         // Before anything is heard: what is read because of that must be signalled to the others.
         versions.open(this::policyChanged);
-        signals.listen(new SignalListener());
+        signals.listen(this::heard, this::reconnected);
     }
 
     RedisPermits permits() {
@@ -298,27 +298,22 @@ final class RedisLimiterState implements LimiterState {
     }
 
     /** What other processes did may let waiters here go on. */
-    private final class SignalListener implements SignalChannel.Listener {
-
-        @Override
-        public void heard(SignalChannel.Kind kind, String subject) {
-            if (kind == SignalChannel.Kind.VERSION) {
-                versions.heard(subject);
-                return;
-            }
-            permits.denials().forget(subject);
-            if (kind == SignalChannel.Kind.FREED) {
-                queues.freed(subject);
-            } else {
-                queues.changed(subject);
-            }
+    private void heard(SignalChannel.Kind kind, String subject) {
+        if (kind == SignalChannel.Kind.VERSION) {
+            versions.heard(subject);
+            return;
         }
-
-        @Override
-        public void reconnected() {
-            versions.readAgain();
-            permits.denials().forgetAll();
-            queues.allChanged();
+        permits.denials().forget(subject);
+        if (kind == SignalChannel.Kind.FREED) {
+            queues.freed(subject);
+        } else {
+            queues.changed(subject);
         }
+    }
+
+    private void reconnected() {
+        versions.readAgain();
+        permits.denials().forgetAll();
+        queues.allChanged();
     }
 }

@@ -112,7 +112,7 @@ final class RedisPermits {
 
     /**
      * The decision of Redis on an acquire, together with prepaid permits. Null if both together may be
-     * enough: then {@link #acquireAgain}.
+     * enough in Redis: then the prepaid ones are refunded, and the request is sent {@linkplain #acquireAgain again}.
      *
      * @param generation {@linkplain DenialCache#generation read} before the call was sent
      * @param sentNanos a time before the call was sent
@@ -148,37 +148,20 @@ final class RedisPermits {
         }
     }
 
-    /**
-     * Refunds the prepaid permits of a key first, so that the request finds all of them in Redis.
-     *
-     * @param startNanos when the request began: its deadline counts from then
-     */
-    Mono<Decision> acquireAgain(String key, @Nullable RateLimitPolicy override, long permits, long startNanos) {
-        return Mono.defer(() -> {
-            prepaid.refundNow(key);
-            Mono<CommandReply> reply = commands.sendWithin(startNanos, key, override, Command.acquire(permits))
-                    .doOnNext(come -> redisAnswered());
-            return decide(reply, key, override, permits);
-        });
-    }
-
     /** Acquires in Redis, whatever is known or prepaid. */
     Mono<Decision> acquire(String key, @Nullable RateLimitPolicy override, long permits, Consumer<CommandReply> learn) {
         return decide(send(key, override, Command.acquire(permits)).doOnNext(learn), key, override, permits);
     }
 
-    /** Acquires once more, because the first command met a newer policy version; within its deadline. */
-    Mono<Decision> acquireAfter(
-            NewerVersionException newer,
-            long deadlineNanos,
-            String key,
-            @Nullable RateLimitPolicy override,
-            long permits) {
-        return decide(
-                commands.sendAfter(newer, deadlineNanos, key, override, Command.acquire(permits)),
-                key,
-                override,
-                permits);
+    /**
+     * Acquires in Redis once more, under this version of the policy or a newer one.
+     *
+     * @param startNanos when the request began: its deadline counts from then
+     */
+    Mono<Decision> acquireAgain(
+            String key, @Nullable RateLimitPolicy override, long permits, long startNanos, long version) {
+        Mono<CommandReply> reply = commands.sendWithin(startNanos, version, key, override, Command.acquire(permits));
+        return decide(reply.doOnNext(come -> redisAnswered()), key, override, permits);
     }
 
     private Mono<Decision> decide(
@@ -250,8 +233,9 @@ final class RedisPermits {
     /** Refunds a debit, and says how many of its permits are lost. */
     private Mono<Long> sendRefund(Debit debit) {
         String key = debit.key();
+        Command refund = Command.refund(debit.permits(), debit.atTick());
         return commands.commands()
-                .settling(changing(key, commands.refund(debit)))
+                .settling(changing(key, commands.sendUnlessReplaced(debit.policy(), key, refund)))
                 .doOnNext(reply -> {
                     queues.freed(key);
                     signals.publish(SignalChannel.Kind.FREED, key);
@@ -273,7 +257,7 @@ final class RedisPermits {
     /** Frees a slot that lies ahead. One that cannot be freed passes unused. */
     void freeSlot(String key, ScriptPolicy reserved, Command free) {
         commands.commands()
-                .settling(changing(key, commands.freeSlot(key, reserved, free)))
+                .settling(changing(key, commands.sendUnlessReplaced(reserved.policy(), key, free)))
                 .subscribe(
                         done -> signals.publish(SignalChannel.Kind.FREED, key),
                         lost -> count(Event.REFUND_LOST, free.permits()));

@@ -24,6 +24,12 @@ final class ReplyExecutor implements Executor {
 
     private static final int MAX_TASKS = Runtime.getRuntime().availableProcessors();
 
+    /** So many commands at most wait for a deferred flush. */
+    private static final int FLUSH_EVERY = 256;
+
+    /** The delivery that this thread runs. */
+    private static final ThreadLocal<@Nullable Delivery> CURRENT = new ThreadLocal<>();
+
     private final Executor callbacks;
     private final Scheduler timer;
     private final Runnable work = this::work;
@@ -36,6 +42,13 @@ final class ReplyExecutor implements Executor {
     private final AtomicInteger starting = new AtomicInteger();
 
     private final AtomicBoolean watched = new AtomicBoolean();
+
+    /** A delivery, and the queue whose flush it defers. */
+    private static final class Delivery {
+
+        private @Nullable CommandQueue held;
+        private int deferred;
+    }
 
     ReplyExecutor(Scheduler callbacks, Scheduler timer) {
         this.callbacks = callbacks::schedule;
@@ -58,7 +71,7 @@ final class ReplyExecutor implements Executor {
      * Delivers to those that want it on this thread; then runs what follows, together with what they send.
      */
     static void deliverHere(List<PendingCommand> ended, Runnable then) {
-        DeferredFlush.during(() -> {
+        deferringFlush(() -> {
             for (PendingCommand command : ended) {
                 if (command.executor == null) {
                     run(command);
@@ -81,12 +94,40 @@ final class ReplyExecutor implements Executor {
         byExecutor.forEach(ReplyExecutor::deliver);
     }
 
+    /**
+     * Runs a delivery. The commands that it triggers share one call: their queue is flushed when the delivery
+     * ends. If that takes long, the queue flushes itself.
+     */
+    static void deferringFlush(Runnable delivery) {
+        Delivery outer = CURRENT.get();
+        Delivery current = new Delivery();
+        CURRENT.set(current);
+        try {
+            delivery.run();
+        } finally {
+            CURRENT.set(outer);
+            if (current.held != null) {
+                current.held.signal();
+            }
+        }
+    }
+
+    /** Whether the queue is flushed later, because this thread delivers replies; one queue at a time is. */
+    static boolean defersFlush(CommandQueue queue) {
+        Delivery current = CURRENT.get();
+        if (current == null || (current.held != null && current.held != queue)) {
+            return false;
+        }
+        current.held = queue;
+        return ++current.deferred % FLUSH_EVERY != 0;
+    }
+
     private static void deliver(Executor executor, List<PendingCommand> commands) {
         if (executor instanceof ReplyExecutor callbacks) {
             callbacks.ready.addAll(commands);
             callbacks.start();
         } else {
-            deliver(executor, () -> DeferredFlush.during(() -> commands.forEach(ReplyExecutor::run)));
+            deliver(executor, () -> deferringFlush(() -> commands.forEach(ReplyExecutor::run)));
         }
     }
 
@@ -159,7 +200,7 @@ final class ReplyExecutor implements Executor {
             return;
         }
         watch(second);
-        DeferredFlush.during(() -> {
+        deferringFlush(() -> {
             for (Runnable next = first; next != null; next = ready.poll()) {
                 run(next);
             }

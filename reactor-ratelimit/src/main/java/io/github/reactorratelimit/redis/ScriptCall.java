@@ -48,6 +48,69 @@ final class ScriptCall {
     private int cost;
     private volatile @Nullable Future<?> sent;
 
+    /** The commands for one key in a call, in order, under one policy. */
+    static final class KeyRun {
+
+        final CommandQueue.KeyCommands key;
+        final ScriptPolicy policy;
+        final int policyIndex;
+        private final List<PendingCommand> commands = new ArrayList<>(1);
+        private boolean isUniform = true;
+        private boolean needsMoreKeys;
+
+        KeyRun(CommandQueue.KeyCommands key, ScriptPolicy policy, int policyIndex) {
+            this.key = key;
+            this.policy = policy;
+            this.policyIndex = policyIndex;
+        }
+
+        void add(PendingCommand command) {
+            commands.add(command);
+            isUniform = isUniform && command.command.equals(first().command);
+            needsMoreKeys = needsMoreKeys || policy.needsMoreKeys(command.command);
+        }
+
+        List<PendingCommand> commands() {
+            return commands;
+        }
+
+        PendingCommand first() {
+            return commands.get(0);
+        }
+
+        /** Whether the script can decide it as plain acquires: all of as many permits. */
+        boolean isPlain() {
+            return isUniform && first().command.op() == Command.Op.ACQUIRE && policy.bucketRate() != null;
+        }
+
+        boolean needsMoreKeys() {
+            return needsMoreKeys;
+        }
+
+        /** The commands as the script reads them; equal ones in a row are counted. */
+        String entry() {
+            StringBuilder entry = new StringBuilder(16).append(policyIndex).append(needsMoreKeys ? "+" : "");
+            int end = commands.size();
+            for (int from = 0, to = 0; from < end; from = to) {
+                Command command = commands.get(from).command;
+                while (to < end && command.equals(commands.get(to).command)) {
+                    to++;
+                }
+                command.appendTo(entry, to - from);
+            }
+            return entry.toString();
+        }
+
+        void fail(CommandQueue queue, Throwable error, List<PendingCommand> ended) {
+            first().limiter.failed(queue, error);
+            for (PendingCommand command : commands) {
+                if (command.end(error)) {
+                    ended.add(command);
+                }
+            }
+        }
+    }
+
     /** @param together whether the commands are decided together */
     ScriptCall(CommandQueue queue, CommandQueue.SlotKeys slot, boolean together) {
         this.queue = queue;

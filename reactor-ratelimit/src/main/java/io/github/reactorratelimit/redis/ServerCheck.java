@@ -131,14 +131,14 @@ final class ServerCheck {
 
     private Finding judge(String command, Throwable error) {
         return error instanceof RedisCommandExecutionException
-                ? Refusal.judge(prefix, command, String.valueOf(error.getMessage()))
+                ? ReplyErrors.judge(prefix, command, String.valueOf(error.getMessage()))
                 : error("no answer from Redis: " + error.getMessage());
     }
 
     /** Pairs of a command and its error. */
     private List<Finding> failures(List<String> pairs) {
         return Stream.iterate(0, i -> i + 1 < pairs.size(), i -> i + 2)
-                .map(i -> Refusal.judge(prefix, pairs.get(i), pairs.get(i + 1)))
+                .map(i -> ReplyErrors.judge(prefix, pairs.get(i), pairs.get(i + 1)))
                 .toList();
     }
 

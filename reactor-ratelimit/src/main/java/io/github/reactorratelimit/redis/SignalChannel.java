@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import reactor.core.Disposable;
 import reactor.core.Disposables;
@@ -54,15 +55,6 @@ final class SignalChannel {
         }
     }
 
-    /** Hears signals on threads of the connection or the limiter's scheduler; must not block. */
-    interface Listener {
-
-        void heard(Kind kind, String subject);
-
-        /** From here on signals arrive; before it any number may have been missed. */
-        void reconnected();
-    }
-
     static final Duration FREED_JITTER = Duration.ofMillis(4);
     static final Duration RECONNECT_JITTER = Duration.ofMillis(100);
 
@@ -94,12 +86,18 @@ final class SignalChannel {
         return connections.hasPubSub();
     }
 
-    /** Called once, before anything is published. */
-    void listen(Listener listener) {
+    /**
+     * Called once, before anything is published. Both are called on threads of the connection or the limiter's
+     * scheduler; they must not block.
+     *
+     * @param listener hears signals
+     * @param reconnected runs when signals begin to arrive; before it any number may have been missed
+     */
+    void listen(BiConsumer<Kind, String> listener, Runnable reconnected) {
         if (isConnected()) {
             subscription.add(connections
                     .pubSub()
-                    .subscribe(connection -> subscription.add(new Subscribed(connection, listener))));
+                    .subscribe(connection -> subscription.add(new Subscribed(connection, listener, reconnected))));
         }
     }
 
@@ -151,12 +149,17 @@ final class SignalChannel {
             implements RedisConnectionStateListener, Disposable {
 
         private final StatefulRedisPubSubConnection<String, String> connection;
-        private final Listener listener;
+        private final BiConsumer<Kind, String> listener;
+        private final Runnable reconnected;
         private volatile boolean disposed;
 
-        Subscribed(StatefulRedisPubSubConnection<String, String> connection, Listener listener) {
+        Subscribed(
+                StatefulRedisPubSubConnection<String, String> connection,
+                BiConsumer<Kind, String> listener,
+                Runnable reconnected) {
             this.connection = connection;
             this.listener = listener;
+            this.reconnected = reconnected;
             connection.addListener((RedisConnectionStateListener) this);
             connection.addListener((RedisPubSubListener<String, String>) this);
             subscribe();
@@ -180,7 +183,7 @@ final class SignalChannel {
         @Override
         public void subscribed(String name, long count) {
             if (name.equals(channel)) {
-                later(RECONNECT, RECONNECT_JITTER, listener::reconnected);
+                later(RECONNECT, RECONNECT_JITTER, reconnected);
             }
         }
 
@@ -205,9 +208,9 @@ final class SignalChannel {
 
         private void heard(Kind kind, String subject) {
             if (kind == Kind.FREED) {
-                later(subject, FREED_JITTER, () -> listener.heard(kind, subject));
+                later(subject, FREED_JITTER, () -> listener.accept(kind, subject));
             } else {
-                pass(() -> listener.heard(kind, subject));
+                pass(() -> listener.accept(kind, subject));
             }
         }
 

@@ -1,6 +1,5 @@
 package io.github.reactorratelimit.redis;
 
-import io.github.reactorratelimit.Debit;
 import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
@@ -12,7 +11,7 @@ import reactor.core.scheduler.Scheduler;
 
 /**
  * Sends commands under the policy in effect. A command that meets a key with a newer version follows that
- * version and is sent once more, because nothing ran. All of that happens within one deadline. Replies come
+ * version and is sent again, because nothing ran. All of that happens within one deadline. Replies come
  * on the connection's thread.
  */
 final class VersionedCommands {
@@ -53,9 +52,13 @@ final class VersionedCommands {
         return inEffect(() -> sendOnce(key, override, command));
     }
 
-    /** The same for a request that began earlier, within its deadline. */
-    Mono<CommandReply> sendWithin(long startNanos, String key, @Nullable RateLimitPolicy override, Command command) {
-        return within(startNanos, send(key, override, command));
+    /**
+     * The same for a request that began earlier: within its deadline, and under this version of the policy or a
+     * newer one.
+     */
+    Mono<CommandReply> sendWithin(
+            long startNanos, long version, String key, @Nullable RateLimitPolicy override, Command command) {
+        return within(startNanos, versions.follow(version).then(send(key, override, command)));
     }
 
     private Mono<CommandReply> sendOnce(String key, @Nullable RateLimitPolicy override, Command command) {
@@ -77,27 +80,11 @@ final class VersionedCommands {
         return true;
     }
 
-    /** Sends a command that met a newer version, within its first deadline. */
-    Mono<CommandReply> sendAfter(
-            NewerVersionException newer,
-            long deadlineNanos,
-            String key,
-            @Nullable RateLimitPolicy override,
-            Command command) {
-        return followed(deadlineNanos - deadline.toNanos(), newer, Mono.defer(() -> sendOnce(key, override, command)));
-    }
-
-    /** Refunds a debit; the reply counts the permits that are lost. Empty if all are, because the policy changed. */
-    Mono<CommandReply> refund(Debit debit) {
-        return sendUnlessReplaced(debit.policy(), debit.key(), Command.refund(debit.permits(), debit.atTick()));
-    }
-
-    /** Frees a slot. Empty if its policy was replaced: then its slots are void. */
-    Mono<CommandReply> freeSlot(String key, ScriptPolicy reserved, Command free) {
-        return sendUnlessReplaced(reserved.policy(), key, free);
-    }
-
-    private Mono<CommandReply> sendUnlessReplaced(RateLimitPolicy policy, String key, Command command) {
+    /**
+     * Refunds a debit or frees a slot that was made under this policy. Empty if the policy was replaced: then
+     * its permits are lost and its slots are void.
+     */
+    Mono<CommandReply> sendUnlessReplaced(RateLimitPolicy policy, String key, Command command) {
         return inEffect(() -> {
             ScriptPolicy script = versions.scriptOf(policy);
             return script == null ? Mono.empty() : commands.send(key, script, command);
@@ -129,15 +116,10 @@ final class VersionedCommands {
             } else {
                 first = within(startNanos, versions.settled().then(sent));
             }
-            return first.onErrorResume(NewerVersionException.class, newer -> followed(startNanos, newer, sent));
+            return first.onErrorResume(
+                    NewerVersionException.class,
+                    newer -> within(startNanos, versions.follow(newer.version()).then(inEffect(call))));
         });
-    }
-
-    private Mono<CommandReply> followed(long startNanos, NewerVersionException newer, Mono<CommandReply> sent) {
-        return within(startNanos, versions.follow(newer.version()).then(sent))
-                .onErrorMap(
-                        NewerVersionException.class,
-                        again -> new RedisUnavailableException("the policy changed twice meanwhile", again));
     }
 
     /**

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.LimiterSettings;
-import io.github.reactorratelimit.RateLimitException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
@@ -43,17 +42,11 @@ class CommandQueueTest {
                 new LimiterSettings(name, POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
         return new LimiterCommands(
-                server.queues(), new RedisKeys("p", name), settings, options, new LimiterCommands.Listener() {
+                server.queues(), new RedisKeys("p", name), settings, options, new FailureLog(settings, options, false) {
                     @Override
-                    public void unavailable(String node, RedisUnavailableException why) {
+                    void unavailable(String node, RedisUnavailableException why) {
                         unavailable.incrementAndGet();
                     }
-
-                    @Override
-                    public void availableAgain(String node) {}
-
-                    @Override
-                    public void failed(RateLimitException error) {}
                 });
     }
 
@@ -191,7 +184,7 @@ class CommandQueueTest {
 
     @Test
     void commandsOfADeliveryShareACallThatIsSentMeanwhileIfItTakesLong() {
-        DeferredFlush.during(() -> {
+        ReplyExecutor.deferringFlush(() -> {
             Counted first = send("a");
             Counted second = send("b");
             assertThat(first.isEnded() || second.isEnded()).isFalse();

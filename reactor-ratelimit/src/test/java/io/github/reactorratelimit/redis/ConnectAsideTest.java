@@ -176,7 +176,7 @@ class ConnectAsideTest {
         AtomicInteger closed = new AtomicInteger();
         try (StatefulRedisConnection<String, String> connection = redis.connect()) {
             RedisConnector.Opened made =
-                    RedisConnector.Opened.of(connection, null).closedBy(Mono.fromRunnable(closed::incrementAndGet));
+                    new RedisConnector.Opened(connection, null, Mono.fromRunnable(closed::incrementAndGet));
             AtomicReference<RedisConnections> link = new AtomicReference<>();
             Mono<RedisConnector.Opened> connecting = Mono.fromSupplier(() -> {
                 link.get().close().block(PATIENCE);

@@ -63,20 +63,18 @@ class LimiterCommandsTest {
                 true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(PATIENCE);
         RedisKeys keys = new RedisKeys("ratelimit", settings.name());
-        return new LimiterCommands(connections.queues(), keys, settings, options, new LimiterCommands.Listener() {
-            @Override
-            public void unavailable(String node, RedisUnavailableException why) {
-                failures.add(why);
-            }
+        return new LimiterCommands(
+                connections.queues(), keys, settings, options, new FailureLog(settings, options, false) {
+                    @Override
+                    void unavailable(String node, RedisUnavailableException why) {
+                        failures.add(why);
+                    }
 
-            @Override
-            public void availableAgain(String node) {}
-
-            @Override
-            public void failed(RateLimitException error) {
-                failures.add(error);
-            }
-        });
+                    @Override
+                    void failed(RateLimitException error) {
+                        failures.add(error);
+                    }
+                });
     }
 
     @Test

@@ -387,6 +387,6 @@ class SelfTestTest {
         "OOM command not allowed when used memory > 'maxmemory'., get fails with"
     })
     void refusalsOfAllVersionsAreUnderstood(String said, String advice) {
-        assertThat(Refusal.judge("p", "GET", said).message()).contains(advice);
+        assertThat(ReplyErrors.judge("p", "GET", said).message()).contains(advice);
     }
 }

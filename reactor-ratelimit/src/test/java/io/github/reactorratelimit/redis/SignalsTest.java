@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
@@ -282,7 +283,7 @@ class SignalsTest {
 
         FaultProxy proxy = closing(FaultProxy.before(redis.uri()));
         RedisClient client = client(proxy.uri());
-        connected.tryEmitValue(RedisConnector.Opened.of(client.connect(), client.connectPubSub()));
+        connected.tryEmitValue(new RedisConnector.Opened(client.connect(), client.connectPubSub(), Mono.empty()));
         signals.publish(SignalChannel.Kind.FREED, "k");
 
         Await.until("it is published", () -> proxy.commands().getOrDefault("PUBLISH", 0L) == 1);
