@@ -11,8 +11,6 @@
 -- A refund rewrites the entry it changes and all younger ones, so a refund of an entry with REACH younger ones or more is lost: the
 --   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin.
 
-local log = counting()
-
 -- Far above the largest limit of a log, 10 000.
 local WRAP = 1000000
 -- What a log holds at most, debts included.
@@ -26,17 +24,14 @@ local function wrapped(total)
   return floor_mod(total, WRAP)
 end
 
-function algorithms.sliding_log(parameters)
-  return {
-    steps = log,
-    form = '6',
-    has_log = true,
-    limit = parameters[1],
-    most = MOST_PERMITS,
-    window = parameters[2],
-    fresh = { first = 1, last = 0 },
-  }
-end
+local log = counting({
+  form = '6',
+  has_log = true,
+  parameters = { 'limit', 'window' },
+  most = MOST_PERMITS,
+  fresh = { first = 1, last = 0 },
+})
+algorithms.sliding_log = log
 
 local function single(time, permits)
   return { cells = { [0] = 0, time, permits }, first = 1, last = 1, changed = 1 }
@@ -188,8 +183,7 @@ function log.rebase(policy, state, now)
   return single(now, permits_from(state, first_live(policy, state, time_of(state, state.last))))
 end
 
--- The list is read whatever the value says.
-function log.decode(policy, _, key)
+function log.decode(policy, key)
   local length = run('LLEN', key)
   if length == 0 then
     return policy.fresh
