@@ -1,12 +1,13 @@
 -- commands.lua: what the commands do with the parts of a key's policy. The head of frame.lua lists them.
 --
--- part: { policy, loaded, state, log_key }: the state that was stored, and the one that the commands change
+-- part: { policy, steps, loaded, state, log_key }: the state that was stored, and the one that the commands change
 
 -- The most that a step says of any part.
 local function most_of(parts, step, at, permits)
   local most = 0
-  for _, part in ipairs(parts) do
-    most = math.max(most, part.policy[step](part.policy, part.state, at, permits))
+  for i = 1, #parts do
+    local part = parts[i]
+    most = math.max(most, part.steps[step](part.policy, part.state, at, permits))
   end
   return most
 end
@@ -14,9 +15,10 @@ end
 -- Takes a step in each part; the most that it counts in any of them.
 local function step_all(parts, step, first, second)
   local most = 0
-  for _, part in ipairs(parts) do
+  for i = 1, #parts do
+    local part = parts[i]
     local count
-    part.state, count = part.policy[step](part.policy, part.state, now, first, second)
+    part.state, count = part.steps[step](part.policy, part.state, now, first, second)
     most = math.max(most, count or 0)
   end
   return most
@@ -24,8 +26,9 @@ end
 
 -- Debits the permits, or as many as remain; how many.
 local function debit_up_to(parts, permits)
-  for _, part in ipairs(parts) do
-    permits = math.min(permits, part.policy:remaining(part.state, now))
+  for i = 1, #parts do
+    local part = parts[i]
+    permits = math.min(permits, part.steps.remaining(part.policy, part.state, now))
   end
   if permits > 0 then
     step_all(parts, 'debit', permits)
@@ -35,8 +38,8 @@ end
 
 -- Ticks until more than what remains is there; nil if there never is.
 local function more_of(parts, at, remaining)
-  for _, part in ipairs(parts) do
-    if remaining >= part.policy.limit then
+  for i = 1, #parts do
+    if remaining >= parts[i].policy.limit then
       return nil
     end
   end
@@ -51,9 +54,10 @@ local function read(permits, count, reserved_wait, allowed)
   local ahead = ticks_until(key.pause, now)
   local at = now + ahead
   local binding, wait, remaining = 0, -1, 0
-  for i, part in ipairs(parts) do
-    local part_wait = permits == 0 and 0 or part.policy:wait(part.state, at, permits)
-    local part_remaining = part.policy:remaining(part.state, at)
+  for i = 1, #parts do
+    local part = parts[i]
+    local part_wait = permits == 0 and 0 or part.steps.wait(part.policy, part.state, at, permits)
+    local part_remaining = part.steps.remaining(part.policy, part.state, at)
     if part_wait > wait or part_wait == wait and part_remaining < remaining then
       binding, wait, remaining = i, part_wait, part_remaining
     end
@@ -84,8 +88,9 @@ end
 
 -- Nothing is spent any more.
 local function forget(parts)
-  for _, part in ipairs(parts) do
-    part.state = part.policy:rebase(part.policy.fresh, now)
+  for i = 1, #parts do
+    local part = parts[i]
+    part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
   end
 end
 
@@ -125,10 +130,11 @@ end
 -- Each part as many of the permits as it can; how many it could not, of the part that took fewest.
 function commands.o(parts, permits, argument)
   local most_left = 0
-  for _, part in ipairs(parts) do
-    local charged = math.min(permits, part.policy:chargeable(part.state, now, tonumber(argument)))
+  for i = 1, #parts do
+    local part = parts[i]
+    local charged = math.min(permits, part.steps.chargeable(part.policy, part.state, now, tonumber(argument)))
     if charged > 0 then
-      part.state = part.policy:debit(part.state, now, charged)
+      part.state = part.steps.debit(part.policy, part.state, now, charged)
     end
     most_left = math.max(most_left, permits - charged)
   end
@@ -139,7 +145,7 @@ function commands.r(parts, permits, argument)
   local part = parts[1]
   local most_wait, generation, instance = match(argument, '^(%d+),(%d+),(%d+)$')
   local wait, state, by_refund =
-    part.policy:reserve(part.state, now, permits, tonumber(most_wait), tonumber(generation), instance)
+    part.steps.reserve(part.policy, part.state, now, permits, tonumber(most_wait), tonumber(generation), instance)
   part.state = state or part.state
   -- A pause that follows in the same call moves the slot.
   return read(0, state and now + wait - key.shift, wait, not state and '0' or by_refund and '2' or '1')
@@ -157,7 +163,7 @@ function commands.f(parts, permits, argument)
   local is_debit = generation == 0 or current == 0 and key.carried == NOT_PAUSED
   if is_its_state or at <= now and at > key.carried and is_debit then
     key.touched = true
-    part.state = part.policy:free(part.state, now, permits, base, by_refund == 'r')
+    part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
 end
 
@@ -184,7 +190,7 @@ function commands.p(parts, _, argument, op)
     if later < 0 and reserved.before then
       part.state = { at = reserved.before.at, parts = reserved.before.parts }
     else
-      part.state = part.policy.shift(part.state, later)
+      part.state = part.steps.shift(part.state, later)
       key.shift = key.shift + later
     end
   end

@@ -38,17 +38,13 @@ function window.complete(policy)
   end
 end
 
-local function finish_of(state)
-  return state.start + state.length
-end
-
 local function used_at(state, now)
-  return now < finish_of(state) and state.used or 0
+  return now < state.start + state.length and state.used or 0
 end
 
 -- Whether a debit at that time counts as later.
 local function is_later(policy, state, debited_at)
-  return policy.moves and debited_at > finish_of(state) - policy.length
+  return policy.moves and debited_at > state.start + state.length - policy.length
 end
 
 function window.room(policy, state, now)
@@ -56,7 +52,7 @@ function window.room(policy, state, now)
 end
 
 function window.allowed_at(_, state)
-  return finish_of(state)
+  return state.start + state.length
 end
 
 function window.debit(policy, state, now, permits)
@@ -70,7 +66,7 @@ end
 -- Counts only in the window of the debit; the window ends later if it would without the debit: a length after the first of
 -- the others, which was no later than now.
 function window.refund(policy, state, now, debited_at, permits)
-  local start, finish = state.start, finish_of(state)
+  local start, finish = state.start, state.start + state.length
   if now >= finish or debited_at < start or debited_at >= finish then
     return state
   end
@@ -90,7 +86,7 @@ end
 
 -- A window that starts after the next one comes from a clock that has gone back: its permits count in this one.
 function window.rebase(policy, state, now)
-  if state.start <= now or state.start <= finish_of(policy) then
+  if state.start <= now or state.start <= policy.start + policy.length then
     return state
   end
   return { start = policy.start, length = policy.length, used = state.used, later = 0 }

@@ -44,14 +44,14 @@ local function policies_of(part_texts)
       local define = loaders[name] or fail('ERR', 'unknown algorithm ' .. name)
       define()
     end
-    local algorithm = algorithms[name]
-    local policy, count = setmetatable({}, { __index = algorithm }), 0
+    local steps = algorithms[name]
+    local policy, count = { steps = steps, form = steps.form, fresh = steps.fresh, most = steps.most }, 0
     for word in string.gmatch(words, '%S+') do
       count = count + 1
-      policy[algorithm.parameters[count] or count] = word == 'now' and now or tonumber(word)
+      policy[steps.parameters[count] or count] = word == 'now' and now or tonumber(word)
     end
-    if algorithm.complete then
-      policy:complete()
+    if steps.complete then
+      steps.complete(policy)
     end
     found[#found + 1] = policy
   end
@@ -96,16 +96,16 @@ end
 local function load_parts(policies_of_parts)
   local parts, seen = {}, {}
   for i, policy in ipairs(policies_of_parts) do
-    local form = policy.form
+    local steps, form = policy.steps, policy.form
     seen[form] = (seen[form] or 0) + 1
-    local log_key = policy.has_log and key.logs[seen[form]]
+    local log_key = steps.has_log and key.logs[seen[form]]
     local stored = log_key or key.states[form .. seen[form]] or ''
-    local loaded = stored ~= '' and (policy.decode or decode)(policy, stored) or policy.fresh
+    local loaded = stored ~= '' and (steps.decode or decode)(policy, stored) or policy.fresh
     if #policies_of_parts > 1 then
       -- Of a policy before, whose slots were void when it became one of several parts.
       loaded.reserved = nil
     end
-    parts[i] = { policy = policy, loaded = loaded, state = policy:rebase(loaded, now), log_key = log_key }
+    parts[i] = { policy = policy, steps = steps, loaded = loaded, state = steps.rebase(policy, loaded, now), log_key = log_key }
   end
   return parts
 end
@@ -213,7 +213,7 @@ local function load_key(i)
   local reserved = key.instance and part.loaded.reserved
   key.tail = reserved and reserved.tails[key.instance] or 0
   if part.state.reserved and key.free_key then
-    part.state = part.policy:settle(part.state, now)
+    part.state = part.steps.settle(part.policy, part.state, now)
   end
   return key
 end
@@ -257,9 +257,9 @@ local function save()
     local policy, state = part.policy, part.state
     texts[i] = policy.form
     if state ~= policy.fresh then
-      local ticks = policy:reset(state, now)
+      local ticks = part.steps.reset(policy, state, now)
       longest = math.max(longest, ticks)
-      texts[i] = policy.form .. (policy.encode or encode)(policy, state, ttl_millis(ticks), part)
+      texts[i] = policy.form .. (part.steps.encode or encode)(policy, state, ttl_millis(ticks), part)
     elseif part.log_key and part.loaded ~= state then
       write('DEL', part.log_key)
     end
@@ -278,8 +278,8 @@ end
 -- Decides keys together: if one is denied, nothing is written. A key alone is written in any case.
 local function decide(first, last)
   local policy = policy_of(parsed[entries[first]].policy)
-  if policy.parts[1].evaluate then
-    reply[2 * first] = policy.parts[1]:evaluate(names[first], commands_of(entries[first]))
+  if policy.parts[1].steps.evaluate then
+    reply[2 * first] = policy.parts[1].steps.evaluate(policy.parts[1], names[first], commands_of(entries[first]))
     return flush()
   end
   local keys, is_allowed = {}, true

@@ -152,9 +152,9 @@ local function whole_ticks(policy, state)
 end
 
 function level.decode(policy, stored)
-  local numbers, slots = match(stored, '^([%d %-]*)slots (.*)$')
-  local state = decode(policy, numbers or stored)
-  state.reserved = slots and reservation.decode(slots)
+  local slots = find(stored, ' slots ', 1, true)
+  local state = decode(policy, slots and string.sub(stored, 1, slots - 1) or stored)
+  state.reserved = slots and reservation.decode(string.sub(stored, slots + 7))
   return state
 end
 

@@ -5,6 +5,7 @@
 -- exponents as tostring does, and enter by integer(), which takes nothing but digits. The operator % is not exact
 -- for large numbers: math.fmod is.
 
+local find = string.find
 local FORMAT = '1'
 local BEYOND = 2 ^ 53
 local MOST_TIME = 2 ^ 52
@@ -62,11 +63,11 @@ end
 local function run(name, ...)
   local answer = pcall(name, ...)
   if type(answer) == 'table' and answer.err then
-    if string.find(answer.err, 'WRONGTYPE', 1, true) then
+    if find(answer.err, 'WRONGTYPE', 1, true) then
       corrupt('another type')
     end
     failure = answer.err
-    if string.find(failure, "can't run this command", 1, true) then
+    if find(failure, "can't run this command", 1, true) then
       failure = failure .. ": run the '" .. string.lower(name) .. "' command"
     end
     error(failure)
@@ -122,14 +123,15 @@ end
 local NOT_PAUSED = -BEYOND
 local key
 
--- An algorithm is a table in `algorithms`, from which its policies inherit:
+-- An algorithm is a table in `algorithms`, the `steps` of its policies:
 --   form         the digit that tells its states from others
 --   parameters   the names under which a policy has its parameters
 --   fields       the names of a state's integers as they are stored: a time, and what is not negative
 --   fresh        the state of a key never seen
 --   counts       those that are cut to `most_stored` of the policy, by default its limit, unless they were overdrawn under the
 --                same terms(policy), a text
---   complete(policy)   sets what else its steps need to know
+--   most         what a policy can count, debts included
+--   complete(policy)   sets what else the steps need to know
 --   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...)   as in Algorithm.java
 --   spent(policy, state, now)   what cannot be acquired of what could be when nothing was spent
 --   fits(policy, state)         false of what is stored and cannot be; may make it fit
@@ -140,29 +142,29 @@ local algorithms = {}
 -- An algorithm that counts permits up to `limit` of its policy, `most` with debts, from two steps:
 --   room(policy, state, now)                  what is left of the limit, below 0 if it is overdrawn
 --   allowed_at(policy, state, now, permits)   when they are there, if they are not now
-local function counting(algorithm)
-  function algorithm.terms(policy)
+local function counting(steps)
+  function steps.terms(policy)
     return text(policy.limit)
   end
-  function algorithm.wait(policy, state, now, permits)
-    if permits <= policy:room(state, now) then
+  function steps.wait(policy, state, now, permits)
+    if permits <= steps.room(policy, state, now) then
       return 0
     end
-    return ticks_until(policy:allowed_at(state, now, permits), now)
+    return ticks_until(steps.allowed_at(policy, state, now, permits), now)
   end
-  function algorithm.remaining(policy, state, now)
-    return math.max(0, policy:room(state, now))
+  function steps.remaining(policy, state, now)
+    return math.max(0, steps.room(policy, state, now))
   end
-  function algorithm.spent(policy, state, now)
-    return policy.limit - policy:remaining(state, now)
+  function steps.spent(policy, state, now)
+    return policy.limit - steps.remaining(policy, state, now)
   end
-  function algorithm.chargeable(policy, state, now, most_debt)
-    return with_debt(policy:room(state, now), most_debt, policy.most - policy.limit)
+  function steps.chargeable(policy, state, now, most_debt)
+    return with_debt(steps.room(policy, state, now), most_debt, policy.most - policy.limit)
   end
-  function algorithm.reset(policy, state, now)
-    return policy:wait(state, now, policy.limit)
+  function steps.reset(policy, state, now)
+    return steps.wait(policy, state, now, policy.limit)
   end
-  return algorithm
+  return steps
 end
 
 -- Integers by their names, in that order, as they are stored: without zeros at the end.
@@ -191,31 +193,32 @@ end
 
 -- A state as it is stored: its integers; if it is overdrawn `over` and the terms behind them.
 local function encode(policy, state)
-  local over = ''
-  for _, name in ipairs(policy.counts) do
-    if state[name] > (policy.most_stored or policy.limit) then
-      over = ' over ' .. policy:terms()
+  local steps, over = policy.steps, ''
+  for i = 1, #steps.counts do
+    if state[steps.counts[i]] > (policy.most_stored or policy.limit) then
+      over = ' over ' .. steps.terms(policy)
     end
   end
-  return words_of(state, policy.fields) .. over
+  return words_of(state, steps.fields) .. over
 end
 
 local function decode(policy, stored)
-  local numbers, over = match(stored, '^([%d %-]*)(.*)$')
-  local terms = over ~= '' and (match(over, '^over ([%d ]+)$') or corrupt('something else than integers'))
-  local fields = policy.fields
-  local state = integers(numbers, fields)
-  for i = 2, #fields do
-    if state[fields[i]] < 0 then
+  local steps = policy.steps
+  local over = find(stored, ' over ', 1, true)
+  local terms = over and (match(stored, '^[%d ]+$', over + 6) or corrupt('something else than integers'))
+  local state = integers(over and string.sub(stored, 1, over - 1) or stored, steps.fields)
+  for i = 2, #steps.fields do
+    if state[steps.fields[i]] < 0 then
       corrupt('an integer below 0')
     end
   end
-  if policy.fits and not policy:fits(state) then
+  if steps.fits and not steps.fits(policy, state) then
     corrupt('a state that cannot be')
   end
-  for _, name in ipairs(policy.counts) do
+  for i = 1, #steps.counts do
+    local name = steps.counts[i]
     local excess = state[name] - (policy.most_stored or policy.limit)
-    if excess > 0 and terms ~= policy:terms() then
+    if excess > 0 and terms ~= steps.terms(policy) then
       state[name] = state[name] - excess
       state.later = state.later and math.max(0, state.later - excess)
     end
