@@ -29,7 +29,8 @@ local log = counting({
   has_log = true,
   parameters = { 'limit', 'window' },
   most = MOST_PERMITS,
-  fresh = { first = 1, last = 0 },
+  -- An empty log has a last entry that is long past and holds nothing.
+  fresh = { cells = { [-1] = -BEYOND, [0] = 0 }, first = 1, last = 0 },
 })
 algorithms.sliding_log = log
 
@@ -77,18 +78,11 @@ local function first_entry(state, low, holds)
   return low
 end
 
-local function is_empty(state)
-  return state.last < state.first
-end
-
 local function cutoff(policy, state, now)
   return math.max(now, time_of(state, state.last)) - policy.window
 end
 
 local function first_live(policy, state, now)
-  if is_empty(state) then
-    return state.first
-  end
   local before = cutoff(policy, state, now)
   return first_entry(state, state.first, function(entry)
     return time_of(state, entry) > before
@@ -96,9 +90,6 @@ local function first_live(policy, state, now)
 end
 
 local function permits_from(state, entry)
-  if entry > state.last then
-    return 0
-  end
   return wrapped(total_of(state, state.last) - total_of(state, entry - 1))
 end
 
@@ -118,7 +109,7 @@ end
 
 -- As a wait for all, without a search.
 function log.reset(policy, state, now)
-  return is_empty(state) and 0 or ticks_until(time_of(state, state.last) + policy.window, now)
+  return ticks_until(time_of(state, state.last) + policy.window, now)
 end
 
 -- The state with other bounds, and changes from an entry on.
@@ -147,7 +138,7 @@ end
 
 -- Takes the permits out of the entry of the debit's time, as far as they are there. Also returns the permits that are lost.
 function log.refund(policy, state, now, debited_at, permits)
-  if is_empty(state) or debited_at <= cutoff(policy, state, now) then
+  if debited_at <= cutoff(policy, state, now) then
     return state, 0
   end
   local entry = first_entry(state, state.first, function(candidate)
@@ -172,12 +163,12 @@ function log.refund(policy, state, now, debited_at, permits)
     last = last - 1
   end
   local next = changed_from(state, entry, state.first, last)
-  return is_empty(next) and policy.fresh or next, 0
+  return next.last < next.first and policy.fresh or next, 0
 end
 
 -- Entries more than a window ahead come from a clock that has gone back: what they held then counts from now.
 function log.rebase(policy, state, now)
-  if is_empty(state) or time_of(state, state.last) - now <= policy.window then
+  if time_of(state, state.last) - now <= policy.window then
     return state
   end
   return single(now, permits_from(state, first_live(policy, state, time_of(state, state.last))))
