@@ -48,8 +48,8 @@ end
 
 -- How the key reads for this many permits: by the part with the longest wait or, if none waits, the one with least remaining; the
 -- reset is that of all parts. In a pause all is as when it ends: until then there is nothing. What was done is about 0 permits, and
--- allowed; `reserved_wait` is that until a slot.
-local function read(permits, count, reserved_wait)
+-- allowed; `reserved_wait` and `allowed` are those of a slot. As the reply has it, and whether it is allowed.
+local function read(permits, count, reserved_wait, allowed)
   local parts = key.parts
   local ahead = ticks_until(key.pause, now)
   local at = now + ahead
@@ -67,15 +67,18 @@ local function read(permits, count, reserved_wait)
   if permits > 0 then
     wait = wait + ahead
   end
-  return {
-    allowed = wait == 0 and '1' or '0',
-    remaining = ahead == 0 and remaining or 0,
-    wait = wait,
-    reset = most_of(parts, 'reset', at) + ahead,
-    part = binding,
-    more = more and more + ahead,
-    count = count or 0,
-  }
+  allowed = allowed or wait == 0 and '1' or '0'
+  local reading = format(
+    '%s %.0f %.0f %.0f %d %s %.0f',
+    allowed,
+    ahead == 0 and remaining or 0,
+    wait,
+    most_of(parts, 'reset', at) + ahead,
+    binding - 1,
+    more and text(more + ahead) or '-',
+    count or 0
+  )
+  return reading, allowed ~= '0'
 end
 
 -- The generation of the slots ahead, 0 if there are none.
@@ -91,7 +94,7 @@ local function forget(parts)
   end
 end
 
--- By op, what a command does: (parts, permits, argument, op) -> how the key reads then, nil if as for 0 permits.
+-- By op, what a command does: (parts, permits, argument, op) -> how the key reads then, and whether it is allowed; nil if as for 0 permits.
 local commands = {}
 
 function commands.a(parts, permits)
@@ -145,9 +148,7 @@ function commands.r(parts, permits, argument)
     part.steps.reserve(part.policy, part.state, now, permits, tonumber(most_wait), tonumber(generation), instance)
   part.state = state or part.state
   -- A pause that follows in the same call moves the slot.
-  local reading = read(0, state and now + wait - key.shift, wait)
-  reading.allowed = not state and '0' or by_refund and '2' or '1'
-  return reading
+  return read(0, state and now + wait - key.shift, wait, not state and '0' or by_refund and '2' or '1')
 end
 
 -- A slot that has passed is a debit as any other, also where the slots of its generation have all passed; unless it may be

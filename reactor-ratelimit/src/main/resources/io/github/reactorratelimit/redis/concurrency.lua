@@ -8,10 +8,13 @@
 -- stored: a sorted set with
 --   lease    `id permits ticks` and its end: it is over from then on
 --   used     the permits of all leases in it, negative: so no end can be taken for it
---   waiting  until when a waiter shall hear that permits came back
+--   waiting  until when a waiter shall hear that permits came back, negative too
 -- Leases that are over are removed by calls that write, at most CLEANED of all keys of a call. Of those left each counts
 -- as one permit that came back: too few if it had more, never too many.
 -- An end that is further ahead than a lease lasts comes from a clock that went back, and is put right.
+
+local leases = { parameters = { 'max' } }
+algorithms.concurrency = leases
 
 local USED = 'used'
 local WAITING = 'waiting'
@@ -31,11 +34,8 @@ local function score(value)
   return number
 end
 
--- Permits and ticks of a lease, or of the mark of a waiter.
+-- Permits and ticks of a lease.
 local function lease_of(member)
-  if member == WAITING then
-    return 0, WAITING_TICKS
-  end
   local permits, ticks = string.match(member, '^[^ ]+ (%d+) (%d+)$')
   permits, ticks = integer(permits), integer(ticks)
   if not permits or not ticks or permits < 1 or ticks < 1 or ticks > MAX_TTL_MILLIS * 1000 then
@@ -47,23 +47,17 @@ end
 -- A state: the permits `used`, the time until which `longest` lasts, `rest`, the leases that are over and not removed yet, and in
 -- `ends` what this call changes: the new end of a member, false for one to remove. What stands in Redis: `stored`, the permits
 -- used, 0 if there are no leases, and `marked`, whether a waiter exists.
-local function drop_ended(state, mark)
+local function drop_ended(state)
   local ended = run('ZRANGEBYSCORE', state.key, '(0', text(now), 'LIMIT', '0', text(cleanable))
-  local leases = 0
   for _, member in ipairs(ended) do
-    local permits = lease_of(member)
-    state.used = state.used - permits
-    leases = leases + math.min(1, permits)
+    state.used = state.used - lease_of(member)
     state.ends[member] = false
   end
   if #ended == cleanable then
     state.rest = run('ZCOUNT', state.key, '(0', text(now)) - #ended
-    if mark and mark <= now and state.ends[WAITING] == nil then
-      state.rest = state.rest - 1
-    end
   end
   cleanable = cleanable - #ended
-  return leases
+  return #ended
 end
 
 local function pull_back_ends(state)
@@ -76,10 +70,10 @@ local function pull_back_ends(state)
   local furthest = run('ZREVRANGE', state.key, '0', text(cleanable - 1), 'WITHSCORES')
   cleanable = cleanable - #furthest / 2
   for i = 1, #furthest, 2 do
-    local member = furthest[i]
-    if member ~= USED then
+    local member, ends = furthest[i], score(furthest[i + 1])
+    if ends > 0 then
       _, ticks = lease_of(member)
-      if score(furthest[i + 1]) > now + ticks then
+      if ends > now + ticks then
         state.ends[member] = now + ticks
       end
     end
@@ -88,20 +82,20 @@ end
 
 local function load_state(key, max)
   local state = { key = key, max = max, stored = 0, used = 0, rest = 0, longest = 0, ends = {} }
-  local used = run('ZSCORE', key, USED)
-  if not used then
+  local head = {}
+  local words = run('ZRANGEBYSCORE', key, '-inf', '(0', 'WITHSCORES', 'LIMIT', '0', '2')
+  for i = 1, #words, 2 do
+    head[words[i]] = -score(words[i + 1])
+  end
+  if not head[USED] then
     if run('EXISTS', key) ~= 0 then
       corrupt('leases without their total')
     end
     return state
   end
-  state.stored = -score(used)
-  state.used = state.stored
-  local mark = run('ZSCORE', key, WAITING)
-  mark = mark and score(mark)
-  state.marked = mark and mark > now and mark <= now + WAITING_TICKS
-  local members = run('ZCARD', key) - 1 - (mark and 1 or 0)
-  local left = members - drop_ended(state, mark)
+  state.stored, state.used = head[USED], head[USED]
+  state.marked = head[WAITING] and head[WAITING] > now
+  local left = run('ZCARD', key) - #words / 2 - drop_ended(state)
   if state.stored < 1 or state.used < left or (left == 0 and state.used > 0) then
     corrupt('a total that is not that of its leases')
   end
@@ -132,11 +126,6 @@ local function holds(state, member, permits)
   return false
 end
 
-local function put(state, member, ends)
-  state.ends[member] = ends
-  state.longest = math.max(state.longest, ends)
-end
-
 local function decide(state, op, permits, argument)
   if op == 'l' then
     return permits <= remaining(state)
@@ -162,13 +151,14 @@ local function decide(state, op, permits, argument)
   if not is_held then
     if op == 'n' or permits > remaining(state) then
       if op == 'w' then
-        put(state, WAITING, now + WAITING_TICKS)
+        state.ends[WAITING] = -(now + WAITING_TICKS)
       end
       return false
     end
     state.used = state.used + permits
   end
-  put(state, lease, now + lease_ticks)
+  state.ends[lease] = now + lease_ticks
+  state.longest = math.max(state.longest, now + lease_ticks)
   return true
 end
 
@@ -197,24 +187,19 @@ local function save(state)
 end
 
 -- The reply to all commands for one key.
-function algorithms.concurrency(parameters)
-  return {
-    evaluate = function(key, commands)
-      local state = load_state(key, parameters[1])
-      local words = {}
-      for i = 1, #commands do
-        local command = commands[i]
-        local done = decide(state, command.op, command.permits, command.argument)
-        words[i] = (done and '1 ' or '0 ') .. text(remaining(state)) .. ' 0 0 0 - 0'
-      end
-      local tells = state.writes and state.marked and state.used - state.rest < state.stored
-      if tells and state.ends[WAITING] == nil then
-        state.ends[WAITING] = false
-      end
-      if state.writes then
-        save(state)
-      end
-      return '0 0 0 0 ' .. (tells and 'w' or '-') .. '|' .. table.concat(words, '|')
-    end,
-  }
+function leases.evaluate(policy, name, commands)
+  local state = load_state(name, policy.max)
+  local words = {}
+  for i, command in ipairs(commands) do
+    local done = decide(state, command.op, command.permits, command.argument)
+    words[i] = (done and '1 ' or '0 ') .. text(remaining(state)) .. ' 0 0 0 - 0'
+  end
+  local tells = state.writes and state.marked and state.used - state.rest < state.stored
+  if tells and state.ends[WAITING] == nil then
+    state.ends[WAITING] = false
+  end
+  if state.writes then
+    save(state)
+  end
+  return '0 0 0 0 ' .. (tells and 'w' or '-') .. '|' .. table.concat(words, '|')
 end

@@ -39,17 +39,21 @@ local KEPT_LONGER = 60000000
 
 local function policies_of(part_texts)
   local found = {}
-  for part in string.gmatch(part_texts, '[^;]+') do
-    local name, words = match(part, '^(%S+)(.*)$')
-    local parameters = {}
-    for word in string.gmatch(words, '%S+') do
-      parameters[#parameters + 1] = word == 'now' and now or tonumber(word)
-    end
+  for name, words in string.gmatch(part_texts, '([^; ]+)([^;]*)') do
     if not algorithms[name] then
       local define = loaders[name] or fail('ERR', 'unknown algorithm ' .. name)
       define()
     end
-    found[#found + 1] = algorithms[name](parameters)
+    local steps = algorithms[name]
+    local policy, count = { steps = steps, form = steps.form, fresh = steps.fresh, most = steps.most }, 0
+    for word in string.gmatch(words, '%S+') do
+      count = count + 1
+      policy[steps.parameters[count] or count] = word == 'now' and now or tonumber(word)
+    end
+    if steps.complete then
+      steps.complete(policy)
+    end
+    found[#found + 1] = policy
   end
   return found
 end
@@ -91,13 +95,12 @@ end
 -- The states as their policies read them, brought to now. The n-th state of a form is that of the n-th part of that form.
 local function load_parts(policies_of_parts)
   local parts, seen = {}, {}
-  for i = 1, #policies_of_parts do
-    local policy = policies_of_parts[i]
+  for i, policy in ipairs(policies_of_parts) do
     local steps, form = policy.steps, policy.form
     seen[form] = (seen[form] or 0) + 1
-    local log_key = policy.has_log and key.logs[seen[form]]
-    local stored = key.states[form .. seen[form]] or ''
-    local loaded = (log_key or stored ~= '') and steps.decode(policy, stored, log_key) or policy.fresh
+    local log_key = steps.has_log and key.logs[seen[form]]
+    local stored = log_key or key.states[form .. seen[form]] or ''
+    local loaded = stored ~= '' and (steps.decode or decode)(policy, stored) or policy.fresh
     if #policies_of_parts > 1 then
       -- Of a policy before, whose slots were void when it became one of several parts.
       loaded.reserved = nil
@@ -117,21 +120,29 @@ local function carry_over(is_older)
   local before = load_parts(policies_of(key.policy.before))
   local spent = most_of(before, 'spent', now)
   local any = next(key.states) ~= nil
-  for i = 1, #before do
-    if before[i].log_key and before[i].loaded ~= before[i].policy.fresh then
+  for _, part in ipairs(before) do
+    if part.log_key and part.loaded ~= part.policy.fresh then
       any = true
-      write('DEL', before[i].log_key)
+      write('DEL', part.log_key)
     end
   end
   forget(key.parts)
-  for i = 1, #key.parts do
-    debit_up_to({ key.parts[i] }, is_older and any and BEYOND or spent)
+  for _, part in ipairs(key.parts) do
+    debit_up_to({ part }, is_older and any and BEYOND or spent)
   end
   key.carried = any and now or key.carried
 end
 
 function commands.m()
   carry_over()
+end
+
+-- What a value says beside the states; times that are NOT_PAUSED are stored as 0.
+local HEAD = { 'pause', 'version', 'shift', 'carried' }
+
+local function head_of()
+  local words = format('%.0f %.0f %.0f %.0f', math.max(0, key.pause), key.version, key.shift, math.max(0, key.carried))
+  return words == '0 0 0 0' and '' or '|' .. words .. '|'
 end
 
 -- The states by form and occurrence; what else the value says goes into the key.
@@ -145,12 +156,11 @@ local function read_value(stored)
     return states
   end
   local body = body_of(stored)
-  local header, rest = match(body, '^|(%d+ %d+ %-?%d+ %-?%d+)|(.*)$')
+  local header, rest = match(body, '^|([^|]+)|(.*)$')
   if header then
-    local ends, version, shift, carried = unpack(integers(header, 4, 0))
-    key.version, key.shift = version, shift
-    key.pause = ends ~= 0 and ends or NOT_PAUSED
-    key.carried = carried ~= 0 and carried or NOT_PAUSED
+    for name, value in pairs(integers(header, HEAD)) do
+      key[name] = value ~= 0 and value or key[name]
+    end
     key.head = '|' .. header .. '|'
   elseif body == '' then
     corrupt('something else than a state')
@@ -167,7 +177,7 @@ local function read_value(stored)
 end
 
 -- Fields of a key beside those of prelude.lua: its `version`, `carried`, the time before which debits cannot be refunded because they
--- were carried over, and `head`, what the value says of all these.
+-- were carried over, and `head`, what the value says of these and of pause and shift.
 local function load_key(i)
   local policy = policy_of(parsed[entries[i]].policy)
   key = {
@@ -210,22 +220,14 @@ end
 
 -- The reply for the key, and whether its last command is allowed.
 local function reply_of()
-  local words, reading = {}, nil
-  for i = 1, #key.commands do
-    local command = key.commands[i]
+  local words, is_allowed = {}, nil
+  for i, command in ipairs(key.commands) do
     local execute = commands[command.op] or fail('ERR', 'unknown command ' .. command.op)
     key.touched = key.touched or (command.op ~= 'b' and command.op ~= 'f')
-    reading = execute(key.parts, command.permits, command.argument, command.op) or read(0)
-    words[i] = format(
-      '%s %.0f %.0f %.0f %d %s %.0f',
-      reading.allowed,
-      reading.remaining,
-      reading.wait,
-      reading.reset,
-      reading.part - 1,
-      reading.more and text(reading.more) or '-',
-      reading.count
-    )
+    words[i], is_allowed = execute(key.parts, command.permits, command.argument, command.op)
+    if not words[i] then
+      words[i], is_allowed = read(0)
+    end
   end
   local part = key.parts[1]
   local left = part.state.reserved and part.state.reserved.more == 1 and key.free_key
@@ -236,22 +238,13 @@ local function reply_of()
     generation_of(part),
     key.tail,
     left and 'm' or '-'
-  ) .. table.concat(words, '|'), reading.allowed ~= '0'
-end
-
-local function head_of()
-  local carried = key.carried ~= NOT_PAUSED and key.carried or 0
-  if key.pause == NOT_PAUSED and key.version == 0 and key.shift == 0 and carried == 0 then
-    return ''
-  end
-  return format('|%.0f %.0f %.0f %.0f|', math.max(0, key.pause), key.version, key.shift, carried)
+  ) .. table.concat(words, '|'), is_allowed
 end
 
 local function save()
   local head = head_of()
   local is_changed, is_spent = head ~= key.head, false
-  for i = 1, #key.parts do
-    local part = key.parts[i]
+  for _, part in ipairs(key.parts) do
     is_changed = is_changed or part.state ~= part.loaded
     is_spent = is_spent or part.state ~= part.policy.fresh
   end
@@ -260,14 +253,13 @@ local function save()
   end
   -- Ticks until nothing of the key matters.
   local texts, longest = {}, ticks_until(key.pause, now)
-  for i = 1, #key.parts do
-    local part = key.parts[i]
+  for i, part in ipairs(key.parts) do
     local policy, state = part.policy, part.state
     texts[i] = policy.form
     if state ~= policy.fresh then
       local ticks = part.steps.reset(policy, state, now)
       longest = math.max(longest, ticks)
-      texts[i] = policy.form .. part.steps.encode(policy, state, ttl_millis(ticks), part)
+      texts[i] = policy.form .. (part.steps.encode or encode)(policy, state, ttl_millis(ticks), part)
     elseif part.log_key and part.loaded ~= state then
       write('DEL', part.log_key)
     end
@@ -286,8 +278,8 @@ end
 -- Decides keys together: if one is denied, nothing is written. A key alone is written in any case.
 local function decide(first, last)
   local policy = policy_of(parsed[entries[first]].policy)
-  if policy.parts[1].evaluate then
-    reply[2 * first] = policy.parts[1].evaluate(names[first], commands_of(entries[first]))
+  if policy.parts[1].steps.evaluate then
+    reply[2 * first] = policy.parts[1].steps.evaluate(policy.parts[1], names[first], commands_of(entries[first]))
     return flush()
   end
   local keys, is_allowed = {}, true

@@ -6,31 +6,34 @@
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
 -- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
 -- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
---         while slots lie ahead both, and the numbers of `reserved`. Of a state without slots that is overdrawn the time
---         and the parts as they are, `over`, and the parameters that say what a part is: a time that lies so
+--         while slots lie ahead `slots` and `reserved` behind them. Of a state without slots that is overdrawn the time
+--         and the parts as they are, and the parameters that say what a part is: a time that lies so
 --         far ahead could not be distinguished from one of a clock that went back.
 
-local level = {}
+local level = {
+  parameters = { 'queues', 'parts_per_tick', 'parts_per_permit', 'limit', 'missing', 'since' },
+  fields = { 'at', 'parts' },
+  counts = { 'parts' },
+  fresh = { at = -BEYOND, parts = 0 },
+}
+algorithms.level = level
 local reservation = {}
 
 -- The capacity of a queue does not count what may still be owed when a permit leaves it.
-function algorithms.level(parameters)
-  local is_queue, parts_per_tick, parts_per_permit, capacity, missing, since = unpack(parameters)
-  local queues = is_queue == 1
-  local capacity_parts = capacity * parts_per_permit
-  local most = queues and capacity_parts + parts_per_tick - 1 or capacity_parts
-  return {
-    steps = level,
-    form = queues and '2' or '1',
-    queues = queues,
-    parts_per_tick = parts_per_tick,
-    parts_per_permit = parts_per_permit,
-    limit = capacity,
-    capacity_parts = capacity_parts,
-    most = most,
-    fill = ceil_div(most, parts_per_tick),
-    fresh = { at = missing == 0 and -BEYOND or since, parts = missing },
-  }
+function level.complete(policy)
+  policy.queues = policy.queues == 1
+  policy.form = policy.queues and '2' or '1'
+  policy.capacity_parts = policy.limit * policy.parts_per_permit
+  policy.most = policy.queues and policy.capacity_parts + policy.parts_per_tick - 1 or policy.capacity_parts
+  policy.most_stored = policy.most
+  policy.fill = ceil_div(policy.most, policy.parts_per_tick)
+  if policy.missing > 0 then
+    policy.fresh = { at = policy.since, parts = policy.missing }
+  end
+end
+
+function level.terms(policy)
+  return format('%.0f %.0f %.0f', policy.parts_per_tick, policy.parts_per_permit, policy.limit)
 end
 
 -- What flows back, cut off where nothing can be owed any more.
@@ -142,11 +145,6 @@ function level.rebase(policy, state, now)
   return state
 end
 
--- What is stored behind an overdrawn state: what a part is.
-local function terms_of(policy)
-  return format(' over %.0f %.0f %.0f', policy.parts_per_tick, policy.parts_per_permit, policy.limit)
-end
-
 -- The time at which less than a tick's parts are owed, and those.
 local function whole_ticks(policy, state)
   local ticks = floor_div(state.parts, policy.parts_per_tick)
@@ -154,32 +152,17 @@ local function whole_ticks(policy, state)
 end
 
 function level.decode(policy, stored)
-  local at, parts, slots = match(stored, '^(%S+) ?(%S*)(.*)$')
-  at = integer(at) or corrupt('something else than integers')
-  parts = parts == '' and 0 or integer(parts)
-  if not parts or parts < 0 then
-    corrupt('something else than parts')
-  end
-  -- Less of a policy with a finer tick, before it was changed.
-  local state = { at = at, parts = math.min(parts, policy.most) }
-  if match(slots, '^ over %d+ %d+ %d+$') then
-    state.parts = slots == terms_of(policy) and parts or state.parts
-  elseif slots ~= '' then
-    state.reserved = reservation.decode(slots)
-  end
+  local slots = find(stored, ' slots ', 1, true)
+  local state = decode(policy, slots and string.sub(stored, 1, slots - 1) or stored)
+  state.reserved = slots and reservation.decode(string.sub(stored, slots + 7))
   return state
 end
 
 function level.encode(policy, state, ttl)
-  if state.parts > policy.most and not state.reserved then
-    return text(state.at) .. ' ' .. text(state.parts) .. terms_of(policy)
+  if state.reserved or state.parts <= policy.most then
+    local at, parts = whole_ticks(policy, state)
+    local stored = encode(policy, { at = at, parts = parts })
+    return state.reserved and stored .. ' slots ' .. reservation.encode(state.reserved, ttl) or stored
   end
-  local at, parts = whole_ticks(policy, state)
-  local stored = text(at)
-  if state.reserved then
-    return stored .. ' ' .. text(parts) .. reservation.encode(state.reserved, ttl)
-  elseif parts > 0 then
-    return stored .. ' ' .. text(parts)
-  end
-  return stored
+  return encode(policy, state)
 end

@@ -5,6 +5,7 @@
 -- exponents as tostring does, and enter by integer(), which takes nothing but digits. The operator % is not exact
 -- for large numbers: math.fmod is.
 
+local find = string.find
 local FORMAT = '1'
 local BEYOND = 2 ^ 53
 local MOST_TIME = 2 ^ 52
@@ -62,11 +63,11 @@ end
 local function run(name, ...)
   local answer = pcall(name, ...)
   if type(answer) == 'table' and answer.err then
-    if string.find(answer.err, 'WRONGTYPE', 1, true) then
+    if find(answer.err, 'WRONGTYPE', 1, true) then
       corrupt('another type')
     end
     failure = answer.err
-    if string.find(failure, "can't run this command", 1, true) then
+    if find(failure, "can't run this command", 1, true) then
       failure = failure .. ": run the '" .. string.lower(name) .. "' command"
     end
     error(failure)
@@ -95,58 +96,21 @@ local function flush()
   local writes = pending
   pending = {}
   if redis.acl_check_cmd and #writes > 1 then
-    local checked = {}
-    for i = 1, #writes do
-      local name = writes[i][1]
-      if not checked[name] and not redis.acl_check_cmd(unpack(writes[i])) then
-        fail('NOPERM', "the user has no permissions to run the '" .. string.lower(name) .. "' command; nothing was written")
+    for _, command in ipairs(writes) do
+      if not redis.acl_check_cmd(unpack(command)) then
+        local name = string.lower(command[1])
+        fail('NOPERM', "the user has no permissions to run the '" .. name .. "' command; nothing was written")
       end
-      checked[name] = true
     end
   end
-  for i = 1, #writes do
-    run(unpack(writes[i]))
+  for _, command in ipairs(writes) do
+    run(unpack(command))
   end
 end
 
 -- Permits that can be charged: what is there, below 0 if more are spent, and what may be owed and counted exactly.
 local function with_debt(room, most_debt, exact_debt)
   return math.max(0, room + math.min(most_debt, math.max(0, exact_debt)))
-end
-
--- What is stored of a count: what exceeds the limit only if it was overdrawn under the same limit.
-local function counted(count, limit, overdrawn)
-  return overdrawn == limit and count or math.min(count, limit)
-end
-
--- The integers of a state that consists of `count` of them and of up to `more` others, which are positive, or at least `least`.
-local function integers(state, count, more, least)
-  local numbers = {}
-  for word in string.gmatch(state, '[^ ]+') do
-    numbers[#numbers + 1] = integer(word) or corrupt('something else than integers')
-  end
-  if #numbers < count or #numbers > count + more then
-    corrupt('another number of integers')
-  end
-  for i = count + 1, #numbers do
-    if numbers[i] < (least or 1) then
-      corrupt('another number of integers')
-    end
-  end
-  return numbers
-end
-
--- What is stored behind a count, if it is overdrawn.
-local function overdraft(policy, count)
-  return count > policy.limit and ' ' .. text(policy.limit) or ''
-end
-
--- The same of a state whose `first` may be less than what is `used`: then both the limit and that.
-local function behind_count(policy, state, has_more)
-  if has_more or state.first < state.used then
-    return ' ' .. text(policy.limit) .. ' ' .. text(state.first)
-  end
-  return overdraft(policy, state.used)
 end
 
 -- Until the state no longer matters, rounded up. One more, because Redis takes 0 for a mistake and deletes at
@@ -159,21 +123,29 @@ end
 local NOT_PAUSED = -BEYOND
 local key
 
--- An algorithm is a function in `algorithms`: (parameters) -> policy, a table with what its steps need to know, `form`, the digit
--- that tells its states from others, `fresh`, the state of a key never seen, and `steps`, a table with those of its Java twin:
---   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...) as in Algorithm.java
---   spent(policy, state, now)    what cannot be acquired of what could be when nothing was spent
---   decode(policy, text) -> state
---   encode(policy, state, ttl) -> the text of a state that is not fresh
--- If it `has_log`, a list is its state: decode(policy, _, log_key) reads it, encode(policy, state, ttl, part) writes it.
+-- An algorithm is a table in `algorithms`, the `steps` of its policies:
+--   form         the digit that tells its states from others
+--   parameters   the names under which a policy has its parameters
+--   fields       the names of a state's integers as they are stored: a time, and what is not negative
+--   fresh        the state of a key never seen
+--   counts       those that are cut to `most_stored` of the policy, by default its limit, unless they were overdrawn under the
+--                same terms(policy), a text
+--   most         what a policy can count, debts included
+--   complete(policy)   sets what else the steps need to know
+--   wait, debit, remaining, reset, refund, rebase, chargeable (policy, state, ...)   as in Algorithm.java
+--   spent(policy, state, now)   what cannot be acquired of what could be when nothing was spent
+--   fits(policy, state)         false of what is stored and cannot be; may make it fit
+-- A list is the state of one that `has_log`: decode(policy, log_key) reads it, encode(policy, state, ttl, part) writes it.
 -- A step returns the next state and leaves the one it was given, or returns that one if nothing changes.
 local algorithms = {}
 
--- The steps of an algorithm that counts permits up to `limit` of its policy, `most` with debts, from two steps:
+-- An algorithm that counts permits up to `limit` of its policy, `most` with debts, from two steps:
 --   room(policy, state, now)                  what is left of the limit, below 0 if it is overdrawn
 --   allowed_at(policy, state, now, permits)   when they are there, if they are not now
-local function counting()
-  local steps = {}
+local function counting(steps)
+  function steps.terms(policy)
+    return text(policy.limit)
+  end
   function steps.wait(policy, state, now, permits)
     if permits <= steps.room(policy, state, now) then
       return 0
@@ -193,6 +165,65 @@ local function counting()
     return steps.wait(policy, state, now, policy.limit)
   end
   return steps
+end
+
+-- Integers by their names, in that order, as they are stored: without zeros at the end.
+local function words_of(values, names)
+  local words, last = {}, #names
+  while last > 1 and values[names[last]] == 0 do
+    last = last - 1
+  end
+  for i = 1, last do
+    words[i] = text(values[names[i]])
+  end
+  return table.concat(words, ' ')
+end
+
+local function integers(stored, names)
+  local values, count = {}, 0
+  for word in string.gmatch(stored, '[^ ]+') do
+    count = count + 1
+    values[names[count] or corrupt('too many integers')] = integer(word) or corrupt('something else than integers')
+  end
+  for i = count + 1, #names do
+    values[names[i]] = 0
+  end
+  return values
+end
+
+-- A state as it is stored: its integers; if it is overdrawn `over` and the terms behind them.
+local function encode(policy, state)
+  local steps, over = policy.steps, ''
+  for i = 1, #steps.counts do
+    if state[steps.counts[i]] > (policy.most_stored or policy.limit) then
+      over = ' over ' .. steps.terms(policy)
+    end
+  end
+  return words_of(state, steps.fields) .. over
+end
+
+local function decode(policy, stored)
+  local steps = policy.steps
+  local over = find(stored, ' over ', 1, true)
+  local terms = over and (match(stored, '^[%d ]+$', over + 6) or corrupt('something else than integers'))
+  local state = integers(over and string.sub(stored, 1, over - 1) or stored, steps.fields)
+  for i = 2, #steps.fields do
+    if state[steps.fields[i]] < 0 then
+      corrupt('an integer below 0')
+    end
+  end
+  if steps.fits and not steps.fits(policy, state) then
+    corrupt('a state that cannot be')
+  end
+  for i = 1, #steps.counts do
+    local name = steps.counts[i]
+    local excess = state[name] - (policy.most_stored or policy.limit)
+    if excess > 0 and terms ~= steps.terms(policy) then
+      state[name] = state[name] - excess
+      state.later = state.later and math.max(0, state.later - excess)
+    end
+  end
+  return state
 end
 
 -- By file, what defines its algorithms: only those that a call needs are run.

@@ -15,7 +15,6 @@
 --               tails       by instance that holds slots, the base of its last one; stored as `instance:base instance:base`, behind a |.
 --                           A slot behind it was reserved in a newer state than this, which was lost
 --               free        the free slots that were loaded; nil while they are not needed
---               renewed     whether the free slots of former days have to go
 --               before      the state before the first slot, if that was reserved in a pause }
 -- Each call reads it into one table, which its states hand on and change in place: only the latest is ever used.
 --
@@ -34,7 +33,9 @@
 
 local WINDOW = 64
 -- As they are stored.
-local FIELDS = { 'last', 'floor', 'seen', 'lowered', 'freed', 'more', 'generation', 'lent', 'lent_until' }
+local FIELDS = {
+  'last', 'floor', 'seen', 'lowered', 'freed', 'more', 'generation', 'lent', 'lent_until', 'before_at', 'before_parts',
+}
 -- As far as a pause can move what lies a year ahead.
 local MOST_AHEAD = MAX_TTL_MILLIS * 1000
 
@@ -129,19 +130,18 @@ end
 -- one of a bucket stays free at the same time; of one of a queue it is lost, because its time would lie between two ticks.
 local function take_free(policy, reserved, latest, permits)
   local free = reserved.free
-  for i = 1, #free.bases do
-    local base = free.bases[i]
+  for i, base in ipairs(free.bases) do
     local at = base + key.shift
     if at > latest or base > free.split then
       return nil
     end
     local there = free.permits[base]
-    if there > permits and not policy.queues then
-      change_free(reserved, base, -permits)
-      return at
-    elseif there >= permits then
-      table.remove(free.bases, i)
-      change_free(reserved, base, -there)
+    if there >= permits then
+      local taken = policy.queues and there or permits
+      change_free(reserved, base, -taken)
+      if taken == there then
+        table.remove(free.bases, i)
+      end
       return at
     end
   end
@@ -165,14 +165,15 @@ local function reserve_at(policy, state, now, permits, from, slot, generation, b
   local owed = deficit_parts(policy, state, slot)
   local reserved = state.reserved
   if not reserved then
-    reserved = { last = slot, floor = owed, seen = now, generation = generation, tails = {}, renewed = true }
-    reserved.lowered, reserved.freed, reserved.more, reserved.lent, reserved.lent_until = 0, 0, 0, 0, 0
+    reserved = integers('', FIELDS)
+    reserved.last, reserved.floor, reserved.generation, reserved.tails = slot, owed, generation, {}
+    -- Free slots of a state that is gone.
+    write('DEL', key.free_key)
     if from > now then
       -- Of a key that owes nothing a time that is long past.
       local at, parts = whole_ticks(policy, state)
       reserved.before = { at = math.max(1, at), parts = parts }
     end
-    load_free(reserved, now)
   end
   -- Below 0 by a fraction of a tick if the slots that refunds paid for cannot give back all of it.
   reserved.floor = math.min(reserved.floor, owed - reserved.lent * policy.parts_per_permit)
@@ -275,9 +276,7 @@ local function unless_none_is_left(policy, state, now)
   if is_lent or key.pause > now or deficit_parts(policy, state, now) + reserved.lowered > most then
     return state
   end
-  if not reserved.renewed then
-    write('DEL', key.free_key)
-  end
+  write('DEL', key.free_key)
   return { at = state.at, parts = state.parts }
 end
 
@@ -372,17 +371,14 @@ end
 
 function reservation.decode(stored)
   local words, tails = match(stored, '^([^|]*)|?(.*)$')
-  local numbers = integers(words, #FIELDS, 2, 0)
-  local at, parts = numbers[#FIELDS + 1], numbers[#FIELDS + 2]
-  local reserved = { tails = {}, before = at and { at = at, parts = parts } }
-  for i = 1, #FIELDS do
-    reserved[FIELDS[i]] = numbers[i]
-  end
+  local reserved = integers(words, FIELDS)
   local least = math.min(reserved.lowered, reserved.freed, reserved.more, reserved.generation, reserved.lent)
   local furthest = math.max(reserved.last, reserved.lent_until)
-  if least < 0 or at and not parts or furthest - reserved.seen > 2 * MOST_AHEAD then
+  if least < 0 or furthest - reserved.seen > 2 * MOST_AHEAD then
     corrupt('slots that cannot have been reserved')
   end
+  reserved.before = reserved.before_at ~= 0 and { at = reserved.before_at, parts = reserved.before_parts } or nil
+  reserved.tails = {}
   for instance, base in string.gmatch(tails, '(%d+):(%-?%d+)') do
     reserved.tails[instance] = tonumber(base)
   end
@@ -402,9 +398,7 @@ local function save_free(reserved)
       added[#added + 1] = member(base, permits)
     end
   end
-  if reserved.renewed then
-    write('DEL', key.free_key)
-  elseif #gone > 0 then
+  if #gone > 0 then
     write('ZREM', key.free_key, unpack(gone))
   end
   if #added > 0 then
@@ -420,7 +414,7 @@ local function tails_of(reserved)
       tails[#tails + 1] = instance .. ':' .. text(base)
     end
   end
-  return table.concat(tails, ' ')
+  return #tails > 0 and ' |' .. table.concat(tails, ' ') or ''
 end
 
 function reservation.encode(reserved, ttl)
@@ -430,14 +424,7 @@ function reservation.encode(reserved, ttl)
   if reserved.freed > 0 and key.free_key then
     write('PEXPIRE', key.free_key, text(ttl))
   end
-  reserved.seen = now
-  local words = {}
-  for i = 1, #FIELDS do
-    words[i] = text(reserved[FIELDS[i]])
-  end
-  if reserved.before then
-    words[#words + 1] = text(reserved.before.at) .. ' ' .. text(reserved.before.parts)
-  end
-  local tails = tails_of(reserved)
-  return ' ' .. table.concat(words, ' ') .. (tails == '' and '' or ' |' .. tails)
+  local before = reserved.before or { at = 0, parts = 0 }
+  reserved.seen, reserved.before_at, reserved.before_parts = now, before.at, before.parts
+  return words_of(reserved, FIELDS) .. tails_of(reserved)
 end

@@ -2,24 +2,20 @@
 --
 -- parameters: limit, window in ticks, ticks of a grain, window in grains (limit * grains stays below 2^53)
 -- policy: the same, and  start: the first tick of the window of now
--- state, stored: start, previous, current (permits of the window that starts there and of the one before); stored too is the
---   limit, if one of them is above it
+-- state: start, previous, current (permits of the window that starts there and of the one before)
 
-local counter = counting()
+local counter = counting({
+  form = '5',
+  parameters = { 'limit', 'window', 'grain', 'grains' },
+  fields = { 'start', 'previous', 'current' },
+  counts = { 'previous', 'current' },
+  fresh = { start = -BEYOND, previous = 0, current = 0 },
+})
+algorithms.sliding_counter = counter
 
-function algorithms.sliding_counter(parameters)
-  local limit, window, grain, grains = unpack(parameters)
-  return {
-    steps = counter,
-    form = '5',
-    limit = limit,
-    most = math.min(BEYOND, floor_div(BEYOND, grains)) - 1,
-    window = window,
-    grain = grain,
-    grains = grains,
-    start = now - floor_mod(now, window),
-    fresh = { start = -BEYOND, previous = 0, current = 0 },
-  }
+function counter.complete(policy)
+  policy.most = math.min(BEYOND, floor_div(BEYOND, policy.grains)) - 1
+  policy.start = now - floor_mod(now, policy.window)
 end
 
 local function counts_at(policy, state, now)
@@ -80,21 +76,4 @@ function counter.rebase(policy, state, _)
     return { start = policy.start, previous = 0, current = current }
   end
   return state
-end
-
-function counter.decode(policy, stored)
-  local start, previous, current, overdrawn = unpack(integers(stored, 3, 1))
-  if previous < 0 or current < 0 or math.max(previous, current) <= (overdrawn or -1) then
-    corrupt('no counts')
-  end
-  return {
-    start = start,
-    previous = counted(previous, policy.limit, overdrawn),
-    current = counted(current, policy.limit, overdrawn),
-  }
-end
-
-function counter.encode(policy, state)
-  local stored = text(state.start) .. ' ' .. text(state.previous) .. ' ' .. text(state.current)
-  return stored .. overdraft(policy, math.max(state.previous, state.current))
 end

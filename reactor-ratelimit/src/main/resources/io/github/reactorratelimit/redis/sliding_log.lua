@@ -11,8 +11,6 @@
 -- A refund rewrites the entry it changes and all younger ones, so a refund of an entry with REACH younger ones or more is lost: the
 --   server would be busy with it for longer than other callers can wait. That is the only difference from the Java twin.
 
-local log = counting()
-
 -- Far above the largest limit of a log, 10 000.
 local WRAP = 1000000
 -- What a log holds at most, debts included.
@@ -26,17 +24,15 @@ local function wrapped(total)
   return floor_mod(total, WRAP)
 end
 
-function algorithms.sliding_log(parameters)
-  return {
-    steps = log,
-    form = '6',
-    has_log = true,
-    limit = parameters[1],
-    most = MOST_PERMITS,
-    window = parameters[2],
-    fresh = { first = 1, last = 0 },
-  }
-end
+local log = counting({
+  form = '6',
+  has_log = true,
+  parameters = { 'limit', 'window' },
+  most = MOST_PERMITS,
+  -- An empty log has a last entry that is long past and holds nothing.
+  fresh = { cells = { [-1] = -BEYOND, [0] = 0 }, first = 1, last = 0 },
+})
+algorithms.sliding_log = log
 
 local function single(time, permits)
   return { cells = { [0] = 0, time, permits }, first = 1, last = 1, changed = 1 }
@@ -82,18 +78,11 @@ local function first_entry(state, low, holds)
   return low
 end
 
-local function is_empty(state)
-  return state.last < state.first
-end
-
 local function cutoff(policy, state, now)
   return math.max(now, time_of(state, state.last)) - policy.window
 end
 
 local function first_live(policy, state, now)
-  if is_empty(state) then
-    return state.first
-  end
   local before = cutoff(policy, state, now)
   return first_entry(state, state.first, function(entry)
     return time_of(state, entry) > before
@@ -101,9 +90,6 @@ local function first_live(policy, state, now)
 end
 
 local function permits_from(state, entry)
-  if entry > state.last then
-    return 0
-  end
   return wrapped(total_of(state, state.last) - total_of(state, entry - 1))
 end
 
@@ -123,7 +109,7 @@ end
 
 -- As a wait for all, without a search.
 function log.reset(policy, state, now)
-  return is_empty(state) and 0 or ticks_until(time_of(state, state.last) + policy.window, now)
+  return ticks_until(time_of(state, state.last) + policy.window, now)
 end
 
 -- The state with other bounds, and changes from an entry on.
@@ -152,7 +138,7 @@ end
 
 -- Takes the permits out of the entry of the debit's time, as far as they are there. Also returns the permits that are lost.
 function log.refund(policy, state, now, debited_at, permits)
-  if is_empty(state) or debited_at <= cutoff(policy, state, now) then
+  if debited_at <= cutoff(policy, state, now) then
     return state, 0
   end
   local entry = first_entry(state, state.first, function(candidate)
@@ -177,19 +163,18 @@ function log.refund(policy, state, now, debited_at, permits)
     last = last - 1
   end
   local next = changed_from(state, entry, state.first, last)
-  return is_empty(next) and policy.fresh or next, 0
+  return next.last < next.first and policy.fresh or next, 0
 end
 
 -- Entries more than a window ahead come from a clock that has gone back: what they held then counts from now.
 function log.rebase(policy, state, now)
-  if is_empty(state) or time_of(state, state.last) - now <= policy.window then
+  if time_of(state, state.last) - now <= policy.window then
     return state
   end
   return single(now, permits_from(state, first_live(policy, state, time_of(state, state.last))))
 end
 
--- The list is read whatever the value says.
-function log.decode(policy, _, key)
+function log.decode(policy, key)
   local length = run('LLEN', key)
   if length == 0 then
     return policy.fresh

@@ -1,26 +1,21 @@
 -- stepwise_bucket.lua: the token bucket with stepwise refill. Twin of StepwiseAlgorithm.java: change
 -- both, or neither.
 --
--- parameters: capacity, refill, period
--- state: from (the last refill point, or the debit that started the grid), since (a period before the next refill point: from, or
---   later if debits were refunded), used (tokens missing), first (those of them that were debited until since)
--- stored: since, used; the capacity, if more are missing; the capacity and first, if that is less than used or from is before
---   since; then also since - from
+-- state: since (a period before the next refill point: the last one, or the debit that started the grid, or later if debits
+--   were refunded), used (tokens missing), later (those of them that were debited after since), age (since then)
 
-local stepwise = counting()
+local stepwise = counting({
+  form = '3',
+  parameters = { 'limit', 'refill', 'period' },
+  fields = { 'since', 'used', 'later', 'age' },
+  counts = { 'used' },
+  fresh = { since = -BEYOND, used = 0, later = 0, age = 0 },
+})
+algorithms.stepwise_bucket = stepwise
 
-function algorithms.stepwise_bucket(parameters)
-  local capacity, refill, period = unpack(parameters)
-  return {
-    steps = stepwise,
-    form = '3',
-    limit = capacity,
-    -- Times stay exact: so many periods, at most, until all is refilled.
-    most = math.min(BEYOND, floor_div(2 ^ 51, period) * refill),
-    refill = refill,
-    period = period,
-    fresh = { from = -BEYOND, since = -BEYOND, used = 0, first = 0 },
-  }
+-- Times stay exact: so many periods, at most, until all is refilled.
+function stepwise.complete(policy)
+  policy.most = math.min(BEYOND, floor_div(2 ^ 51, policy.period) * policy.refill)
 end
 
 -- A time before the last refill point counts as that point.
@@ -32,8 +27,7 @@ local function steps_at(policy, state, now)
   if refills == 0 then
     return state
   end
-  local since, used = state.since + refills * policy.period, state.used - refills * policy.refill
-  return { from = since, since = since, used = used, first = used }
+  return { since = state.since + refills * policy.period, used = state.used - refills * policy.refill, later = 0, age = 0 }
 end
 
 function stepwise.room(policy, state, now)
@@ -49,18 +43,19 @@ end
 function stepwise.debit(policy, state, now, permits)
   local current = steps_at(policy, state, now)
   if current.used == 0 then
-    return { from = now, since = now, used = permits, first = permits }
+    return { since = now, used = permits, later = 0, age = 0 }
   end
-  local first = now <= current.since and current.first + permits or current.first
-  return { from = current.from, since = current.since, used = current.used + permits, first = first }
+  local later = now <= current.since and current.later or current.later + permits
+  return { since = current.since, used = current.used + permits, later = later, age = current.age }
 end
 
 -- All if no refill point came since the debit, and the grid starts now if nothing else keeps it; else only what the refills since,
 -- and one more, could not have covered.
 function stepwise.refund(policy, state, now, debited_at, permits)
   local current = steps_at(policy, state, now)
+  local from = current.since - current.age
   local back = permits
-  if current.from > debited_at then
+  if from > debited_at then
     local periods = floor_div(ticks_until(math.max(now, current.since), debited_at), policy.period)
     local covered = periods >= ceil_div(permits, policy.refill) - 2
     back = covered and 0 or permits - (periods + 2) * policy.refill
@@ -71,36 +66,24 @@ function stepwise.refund(policy, state, now, debited_at, permits)
   if back >= current.used then
     return policy.fresh
   end
-  local from, since, used, first = current.from, current.since, current.used - back, current.first
-  first = debited_at <= since and first - back or math.min(first, used)
-  if first <= 0 then
-    since = math.max(now, since)
-    first = used
+  local since, used, later = current.since, current.used - back, current.later
+  if debited_at > since then
+    later = math.max(0, later - back)
   end
-  return { from = from, since = since, used = used, first = first }
+  if later >= used then
+    since = math.max(now, since)
+    later = 0
+  end
+  return { since = since, used = used, later = later, age = since - from }
 end
 
 function stepwise.rebase(policy, state, now)
   if ticks_until(state.since, now) > policy.period then
-    return { from = now, since = now, used = state.used, first = state.used }
+    return { since = now, used = state.used, later = 0, age = 0 }
   end
   return state
 end
 
-function stepwise.decode(policy, stored)
-  local since, used, overdrawn, first, age = unpack(integers(stored, 2, 3))
-  if used < 1 or not first and used <= (overdrawn or 0) or first and first > used then
-    corrupt('a used amount below 1')
-  end
-  used = counted(used, policy.limit, overdrawn)
-  return { from = since - (age or 0), since = since, used = used, first = math.min(first or used, used) }
-end
-
-function stepwise.encode(policy, state)
-  local is_later = state.from < state.since
-  local stored = text(state.since) .. ' ' .. text(state.used) .. behind_count(policy, state, is_later)
-  if is_later then
-    stored = stored .. ' ' .. text(state.since - state.from)
-  end
-  return stored
+function stepwise.fits(_, state)
+  return state.later < state.used
 end

@@ -1,24 +1,19 @@
 -- warm_up.lua: the warm-up. Twin of WarmUpAlgorithm.java: change both, or neither.
 --
 -- parameters: parts that a tick of a cold key pays, parts per permit, permits per period at the full rate, ticks of the warm-up
--- state, stored: at, owed (parts), warm (ticks, from 0, cold, to those of the warm-up)
+-- state: at, owed (parts), warm (ticks, from 0, cold, to those of the warm-up)
 
-local warm_up = {}
+local warm_up = {
+  form = '7',
+  parameters = { 'flow', 'cost', 'limit', 'ticks' },
+  fields = { 'at', 'owed', 'warm' },
+  counts = {},
+  fresh = { at = -BEYOND, owed = 0, warm = 0 },
+}
+algorithms.warm_up = warm_up
 
 -- Steps from cold to the full rate.
 local STEPS = 16
-
-function algorithms.warm_up(parameters)
-  return {
-    steps = warm_up,
-    form = '7',
-    flow = parameters[1],
-    cost = parameters[2],
-    limit = parameters[3],
-    ticks = parameters[4],
-    fresh = { at = -BEYOND, owed = 0, warm = 0 },
-  }
-end
 
 local function step_of(policy, warm)
   return math.min(STEPS - 1, floor_div(warm * STEPS, policy.ticks))
@@ -129,14 +124,7 @@ function warm_up.rebase(_, state, now)
   return state
 end
 
-function warm_up.decode(policy, stored)
-  local at, owed, warm = unpack(integers(stored, 3, 0))
-  if owed < 0 or warm < 0 then
-    corrupt('no pace')
-  end
-  return { at = at, owed = owed, warm = math.min(warm, policy.ticks) }
-end
-
-function warm_up.encode(_, state)
-  return text(state.at) .. ' ' .. text(state.owed) .. ' ' .. text(state.warm)
+function warm_up.fits(policy, state)
+  state.warm = math.min(state.warm, policy.ticks)
+  return true
 end

@@ -80,7 +80,7 @@ class EveryPolicyTest {
         String script = RedisScript.ofCommands().text();
         assertThat(ScriptPolicy.of(example).algorithms())
                 .hasSameSizeAs(example.parts())
-                .allSatisfy(algorithm -> assertThat(script).contains("function algorithms." + algorithm + "("));
+                .allSatisfy(algorithm -> assertThat(script).contains("\nalgorithms." + algorithm + " = "));
         assertThat(PolicyText.parse(PolicyText.format(example))).isEqualTo(example);
     }
 }
