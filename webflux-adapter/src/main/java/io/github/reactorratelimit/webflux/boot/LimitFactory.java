@@ -187,7 +187,7 @@ final class LimitFactory {
             LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitSettings settings, String at) {
         LimitStatistics statistics = new LimitStatistics(hotKeys);
         AtomicReference<LimitSettings> configured = new AtomicReference<>(settings);
-        RateLimitPolicy shadow = new LimitPolicies(limit, at).beside(limit.shadow(), "shadow");
+        RateLimitPolicy shadow = settings.shadow();
         Duration maxWait = maxWait(limit, at);
         ManagedLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
         rule.mode(PropertyChecks.of(at + ".max-wait", () -> mode(soft, maxWait)));

@@ -2,7 +2,6 @@ package io.github.reactorratelimit.webflux.boot;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.Collectors;
 
@@ -46,7 +45,7 @@ public record LimitKey(List<Source> alternatives) {
         }
 
         String text() {
-            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+            return PropertyChecks.written(this);
         }
 
         String form() {

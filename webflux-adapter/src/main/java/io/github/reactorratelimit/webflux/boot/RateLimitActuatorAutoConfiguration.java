@@ -41,7 +41,7 @@ public class RateLimitActuatorAutoConfiguration {
     static class Managed {
 
         @Bean
-        @ConditionalOnMissingBean
+        @ConditionalOnMissingBean(name = "rateLimitManagementRequests")
         ManagementRequests rateLimitManagementRequests(
                 ObjectProvider<PathMappedEndpoints> endpoints, Environment environment) {
             return new ManagementRequests(

@@ -40,7 +40,7 @@ class OverriddenPropertiesTest {
                         new SystemEnvironmentPropertySource(
                                 StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
         ConfigurationPropertySources.attach(environment);
-        return RateLimitRefresher.read(environment);
+        return PropertyReader.read(environment);
     }
 
     @ParameterizedTest
@@ -73,7 +73,7 @@ class OverriddenPropertiesTest {
                 .addFirst(new MapPropertySource(
                         "override", Map.of("reactor-ratelimit.limits.perClient.limit", "7 per day")));
 
-        RateLimitProperties properties = RateLimitRefresher.read(environment);
+        RateLimitProperties properties = PropertyReader.read(environment);
 
         assertThat(properties.limits()).containsOnlyKeys("per-client");
         assertThat(properties.limits().get("per-client").limit()).isEqualTo(Rate.parse("7 per day"));
@@ -94,8 +94,8 @@ class OverriddenPropertiesTest {
         StandardEnvironment after = environment(file);
         after.getPropertySources().addLast(more);
 
-        assertThat(RateLimitRefresher.read(before).limits().keySet()).containsExactly("z", "c", "a", "b");
-        assertThat(RateLimitRefresher.read(after).limits().keySet()).containsExactly("z", "c", "a", "b");
+        assertThat(PropertyReader.read(before).limits().keySet()).containsExactly("z", "c", "a", "b");
+        assertThat(PropertyReader.read(after).limits().keySet()).containsExactly("z", "c", "a", "b");
     }
 
     @Test
