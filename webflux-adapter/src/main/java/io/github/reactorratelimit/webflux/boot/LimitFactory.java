@@ -34,7 +34,7 @@ final class LimitFactory {
     /** How long a limiter may keep using an override that was changed. */
     private static final Duration OVERRIDES_KEPT = Duration.ofSeconds(1);
 
-    private static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
+    static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 

@@ -28,7 +28,7 @@ public class RateLimitActuatorAutoConfiguration {
     static class Shown {
 
         @Bean
-        @ConditionalOnMissingBean
+        @ConditionalOnMissingBean(name = "rateLimitsEndpoint")
         @ConditionalOnAvailableEndpoint(endpoint = RateLimitsEndpoint.class)
         RateLimitsEndpoint rateLimitsEndpoint(RateLimitEngine engine, RateLimits limits) {
             return new RateLimitsEndpoint(engine, limits);

@@ -67,7 +67,7 @@ import reactor.util.Loggers;
 @ImportRuntimeHints(RateLimitRuntimeHints.class)
 public class RateLimitAutoConfiguration {
 
-    private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
+    static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 

@@ -25,8 +25,8 @@ import reactor.core.publisher.Mono;
 /** Limits in Redis, on connections of their own. Needs Lettuce on the class path, Spring Data Redis may be missing. */
 final class RedisSharedStore implements SharedStore {
 
-    private static final String LETTUCE = "io.lettuce.core.RedisClient";
-    private static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
+    static final String LETTUCE = "io.lettuce.core.RedisClient";
+    static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
 
     private final Supplier<RedisStore> connect;
     private volatile RedisStore store;
