@@ -3,8 +3,6 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterBuilder;
-import io.github.reactorratelimit.webflux.MissingKey;
-import io.github.reactorratelimit.webflux.RateLimitMode;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitRuleBuilder;
 import io.github.reactorratelimit.webflux.RequestCost;
@@ -85,7 +83,8 @@ final class LimitFactory {
         warnIfNobodyIsLoggedIn(name, key);
         requests(limit, rule, at);
         countStatuses(limit, rule, at);
-        rule.missingKey(missingKey(limit, at)).onFailure(stores.onFailure(limit));
+        missingKey(limit, rule, at);
+        rule.onFailure(stores.onFailure(limit));
         if (Optional.ofNullable(limit.afterAuthentication())
                 .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
             rule.afterAuthentication();
@@ -111,16 +110,15 @@ final class LimitFactory {
                 .keyRecorder(statistics);
     }
 
-    private static MissingKey missingKey(LimitProperties limit, String at) {
+    private static void missingKey(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
         Integer status = limit.missingKeyStatus();
         boolean shared = limit.missingKey() == MissingKeyAction.SHARED;
         PropertyChecks.check(status == null || !shared, at + ".missing-key-status", "is only for missing-key: deny");
         if (shared) {
-            return MissingKey.shared();
+            rule.sharedMissingKey();
+        } else if (status != null) {
+            PropertyChecks.of(at + ".missing-key-status", () -> rule.missingKeyStatus(HttpStatusCode.valueOf(status)));
         }
-        return PropertyChecks.of(
-                at + ".missing-key-status",
-                () -> status == null ? MissingKey.deny() : MissingKey.deny(HttpStatusCode.valueOf(status)));
     }
 
     private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
@@ -190,7 +188,11 @@ final class LimitFactory {
         RateLimitPolicy shadow = settings.shadow();
         Duration maxWait = maxWait(limit, at);
         ManagedLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
-        rule.mode(PropertyChecks.of(at + ".max-wait", () -> mode(soft, maxWait)));
+        if (maxWait != null) {
+            PropertyChecks.of(
+                    at + ".max-wait",
+                    () -> soft == null ? rule.delay(maxWait) : rule.delayAbove(soft.stable(), maxWait));
+        }
         ManagedLimiter hard = new ManagedLimiter(stores.kind(limit), statistics, () -> {
             RateLimitPolicy policy = Objects.requireNonNull(configured.get()).policy();
             RateLimiterBuilder builder =
@@ -244,12 +246,5 @@ final class LimitFactory {
                 at + ".soft-limit",
                 "is only for mode delay: with mode reject no request waits");
         return limit.maxWait();
-    }
-
-    private static RateLimitMode mode(@Nullable ManagedLimiter soft, @Nullable Duration maxWait) {
-        if (maxWait == null) {
-            return RateLimitMode.reject();
-        }
-        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft.stable(), maxWait);
     }
 }
