@@ -36,7 +36,7 @@ final class LimitFactory {
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
-    private final LimitKeys keys;
+    private final LimitKey.Maker keys;
     private final LimitStores stores;
     private final LimitRecorders recorders;
     private final Optional<Predicate<ServerWebExchange>> exempt;
@@ -46,7 +46,7 @@ final class LimitFactory {
      * @param exempt requests that are not limited
      */
     LimitFactory(
-            LimitKeys keys,
+            LimitKey.Maker keys,
             LimitStores stores,
             LimitRecorders recorders,
             Optional<Predicate<ServerWebExchange>> exempt,
@@ -79,7 +79,9 @@ final class LimitFactory {
         List<LimitKey> key = PropertyChecks.orNone(limit.key());
         PropertyChecks.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
         PropertyChecks.of(
-                at + ".key", () -> rule.key(keys.key(key, !settings.overrides().isEmpty())));
+                at + ".key",
+                () -> rule.key(
+                        LimitKey.together(key, keys, !settings.overrides().isEmpty())));
         warnIfNobodyIsLoggedIn(name, key);
         requests(limit, rule, at);
         countStatuses(limit, rule, at);

@@ -43,7 +43,7 @@ record LimitSettings(
      *
      * @param at the name of the limit's properties
      */
-    static LimitSettings of(LimitProperties limit, LimitKeys keys, String at) {
+    static LimitSettings of(LimitProperties limit, LimitKey.Maker keys, String at) {
         only(limit.queue(), Algorithm.LEAKY_BUCKET, limit, at + ".queue");
         only(limit.warmUp(), Algorithm.TOKEN_BUCKET, limit, at + ".warm-up");
         only(limit.zone(), Algorithm.FIXED_WINDOW, limit, at + ".zone");
@@ -100,14 +100,15 @@ record LimitSettings(
         return one.capacity() >= other.capacity() && slower <= 0 && (one.capacity() > other.capacity() || slower < 0);
     }
 
-    private static Map<String, RateLimitPolicy> overrides(LimitProperties limit, LimitKeys keys, String at) {
+    private static Map<String, RateLimitPolicy> overrides(LimitProperties limit, LimitKey.Maker keys, String at) {
         Map<String, RateLimitPolicy> policies = new LinkedHashMap<>();
         List<KeyOverride> overrides = PropertyChecks.orNone(limit.overrides());
         for (int i = 0; i < overrides.size(); i++) {
             KeyOverride override = overrides.get(i);
             String here = at + "[" + i + "]";
             String name = PropertyChecks.required(override.key(), here + ".key", "is needed: whose limit it is");
-            String key = PropertyChecks.of(here + ".key", () -> keys.named(PropertyChecks.orNone(limit.key()), name));
+            String key = PropertyChecks.of(
+                    here + ".key", () -> LimitKey.named(PropertyChecks.orNone(limit.key()), keys, name));
             PropertyChecks.check(
                     limit.algorithm() != Algorithm.CONCURRENCY, here, "there are none for algorithm concurrency");
             Rate rate = PropertyChecks.required(override.limit(), here + ".limit", LIMIT_NEEDED);

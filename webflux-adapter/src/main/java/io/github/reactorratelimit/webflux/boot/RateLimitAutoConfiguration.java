@@ -79,7 +79,7 @@ public class RateLimitAutoConfiguration {
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
             ApplicationContext application) {
-        LimitKeys keys = new LimitKeys(address, parser(mappings), name -> bean(application, name));
+        LimitKey.Maker keys = new LimitKey.Maker(address, parser(mappings), name -> bean(application, name));
         Supplier<SharedStore> redis = RedisSharedStore.find(properties.redis(), application);
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
         RateLimits limits = new RateLimits(

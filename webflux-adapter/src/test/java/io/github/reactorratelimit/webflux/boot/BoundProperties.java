@@ -31,7 +31,7 @@ final class BoundProperties {
 
     /** Limits in this store. */
     static RateLimits limits(RateLimitProperties properties, @Nullable Supplier<SharedStore> shared) {
-        LimitKeys keys = new LimitKeys(
+        LimitKey.Maker keys = new LimitKey.Maker(
                 ClientAddressFactory.address(properties.clientAddress(), false),
                 PathPatternParser.defaultInstance,
                 name -> {
