@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux;
 
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -10,6 +11,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatusCode;
 import org.springframework.web.server.ServerWebExchange;
 
 /**
@@ -34,7 +36,7 @@ public final class RateLimitRule {
     private final Set<HttpMethod> methods;
     private final @Nullable Predicate<ServerWebExchange> condition;
     private final WebKey key;
-    private final MissingKey missingKey;
+    private final @Nullable HttpStatusCode missingKeyStatus;
     private final Supplier<? extends RateLimiter> limiter;
     private final RequestCost cost;
 
@@ -42,7 +44,8 @@ public final class RateLimitRule {
     private final long fixedCost;
 
     private final @Nullable Predicate<ServerWebExchange> counted;
-    private final RateLimitMode mode;
+    private final @Nullable RateLimiter soft;
+    private final Duration maxWait;
     private final FailureAction onFailure;
     private final boolean explicitOnly;
     private final boolean afterAuthentication;
@@ -53,12 +56,13 @@ public final class RateLimitRule {
         this.methods = Set.copyOf(builder.methods);
         this.condition = builder.condition;
         this.key = key;
-        this.missingKey = builder.missingKey;
+        this.missingKeyStatus = builder.missingKeyStatus;
         this.limiter = limiter;
         this.cost = builder.cost;
         this.fixedCost = builder.cost instanceof FixedCost fixed ? fixed.permits() : 0;
         this.counted = builder.counted;
-        this.mode = builder.mode;
+        this.soft = builder.soft;
+        this.maxWait = builder.maxWait;
         this.onFailure = builder.onFailure;
         this.explicitOnly = builder.explicitOnly;
         this.afterAuthentication = builder.afterAuthentication;
@@ -93,9 +97,9 @@ public final class RateLimitRule {
         return key;
     }
 
-    /** What happens to a request that has no key. */
-    public MissingKey missingKey() {
-        return missingKey;
+    /** The status of a request that is denied because it has no key; null if such requests share one limit. */
+    public @Nullable HttpStatusCode missingKeyStatus() {
+        return missingKeyStatus;
     }
 
     /** The limiter that decides. */
@@ -113,9 +117,14 @@ public final class RateLimitRule {
         return Optional.ofNullable(counted);
     }
 
-    /** What happens when there is no permit at once. */
-    public RateLimitMode mode() {
-        return mode;
+    /** How long a request waits at most; zero if it is denied when there is no permit at once. */
+    public Duration maxWait() {
+        return maxWait;
+    }
+
+    /** The limiter whose permits are waited for instead of those of {@link #limiter}; null if there is none. */
+    public @Nullable RateLimiter soft() {
+        return soft;
     }
 
     /** What happens if the limiter fails. */

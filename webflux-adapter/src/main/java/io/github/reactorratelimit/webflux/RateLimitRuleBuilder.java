@@ -1,8 +1,10 @@
 package io.github.reactorratelimit.webflux;
 
+import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.key.WebKey;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -33,13 +35,19 @@ public final class RateLimitRuleBuilder {
     @Nullable
     Predicate<ServerWebExchange> condition;
 
-    MissingKey missingKey = MissingKey.deny();
+    /** Null if requests without a key share one limit. */
+    @Nullable
+    HttpStatusCode missingKeyStatus = HttpStatus.FORBIDDEN;
+
     RequestCost cost = RequestCost.fixed(1);
 
     @Nullable
     Predicate<ServerWebExchange> counted;
 
-    RateLimitMode mode = RateLimitMode.reject();
+    @Nullable
+    RateLimiter soft;
+
+    Duration maxWait = Duration.ZERO;
     FailureAction onFailure = FailureAction.DENY;
     boolean explicitOnly;
     boolean afterAuthentication;
@@ -121,9 +129,22 @@ public final class RateLimitRuleBuilder {
         return key(exchange -> SHARED_KEY);
     }
 
-    /** What happens to requests without a key. Default: denied with 403. */
-    public RateLimitRuleBuilder missingKey(MissingKey missingKey) {
-        this.missingKey = Objects.requireNonNull(missingKey, "missingKey");
+    /**
+     * The status of requests that are denied because they have no key. Default: 403.
+     *
+     * @throws IllegalArgumentException if it is not 4xx or 5xx
+     */
+    public RateLimitRuleBuilder missingKeyStatus(HttpStatusCode status) {
+        if (!Objects.requireNonNull(status, "status").isError()) {
+            throw new IllegalArgumentException("status must be 4xx or 5xx, was " + status.value());
+        }
+        this.missingKeyStatus = status;
+        return this;
+    }
+
+    /** One limit for all requests without a key: a flood of them takes it from all clients without a key. */
+    public RateLimitRuleBuilder sharedMissingKey() {
+        this.missingKeyStatus = null;
         return this;
     }
 
@@ -181,9 +202,35 @@ public final class RateLimitRuleBuilder {
         return this;
     }
 
-    /** What happens if no permit is available. Default: denied. */
-    public RateLimitRuleBuilder mode(RateLimitMode mode) {
-        this.mode = Objects.requireNonNull(mode, "mode");
+    /**
+     * Lets a request wait for a permit; denies it at once if that would take longer than {@code maxWait}. Default: no request
+     * waits.
+     *
+     * @throws IllegalArgumentException if {@code maxWait} is not above zero
+     */
+    public RateLimitRuleBuilder delay(Duration maxWait) {
+        if (Objects.requireNonNull(maxWait, "maxWait").isZero() || maxWait.isNegative()) {
+            throw new IllegalArgumentException("maxWait must be positive, was " + maxWait);
+        }
+        this.maxWait = maxWait;
+        this.soft = null;
+        return this;
+    }
+
+    /**
+     * Within the limit of the rule, slows down what is above a softer limit. Denies what is above the limit of the rule, and
+     * what would have to wait longer than {@code maxWait}.
+     *
+     * @param soft the limiter whose permits are waited for, requested with the rule's key and cost
+     * @throws IllegalArgumentException if {@code maxWait} is not above zero, or {@code soft} is a {@link ConcurrencyLimit}
+     */
+    public RateLimitRuleBuilder delayAbove(RateLimiter soft, Duration maxWait) {
+        if (Objects.requireNonNull(soft, "soft").policy().needsRelease()) {
+            throw new IllegalArgumentException(
+                    "soft must not be a ConcurrencyLimit; give it another rule, with a delay");
+        }
+        delay(maxWait);
+        this.soft = soft;
         return this;
     }
 
@@ -222,13 +269,11 @@ public final class RateLimitRuleBuilder {
             check(
                     counted == null,
                     "has a ConcurrencyLimit, whose permits come back anyway: it cannot count by outcome");
-            check(
-                    !(mode instanceof RateLimitMode.DelayAbove),
-                    "has a ConcurrencyLimit: a softer limit needs another rule");
+            check(soft == null, "has a ConcurrencyLimit: a softer limit needs another rule");
         }
         checkCost(effective, "limit");
-        if (mode instanceof RateLimitMode.DelayAbove above) {
-            checkCost(above.soft().policy(), "softer limit");
+        if (soft != null) {
+            checkCost(soft.policy(), "softer limit");
         }
         return new RateLimitRule(this, Objects.requireNonNull(key), limiter == null ? ownLimiter(effective) : limiter);
     }

@@ -18,6 +18,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscription;
+import org.springframework.http.HttpStatusCode;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.CoreSubscriber;
 import reactor.core.Disposable;
@@ -201,8 +202,9 @@ final class RuleEvaluator implements CoreSubscriber<Object> {
 
     /** An empty key is a missing one: a client may send an empty header. */
     private void addKey(RateLimitRule rule, String key) {
-        if (key.isEmpty() && rule.missingKey() instanceof MissingKey.Deny deny) {
-            denial = RateLimitDenial.missingKey(rule, deny.status());
+        HttpStatusCode status = key.isEmpty() ? rule.missingKeyStatus() : null;
+        if (status != null) {
+            denial = RateLimitDenial.missingKey(rule, status);
         } else {
             keys.add(key.isEmpty() ? NO_KEY : key);
         }
@@ -214,22 +216,22 @@ final class RuleEvaluator implements CoreSubscriber<Object> {
         List<Runnable> leases = new ArrayList<>();
         for (int i = 0; i < rules.size(); i++) {
             RateLimitRule rule = rules.get(i);
-            RateLimitMode mode = rule.mode();
+            RateLimiter soft = rule.soft();
             PermitRequest request = new PermitRequest(rule.limiter(), keys.get(i), rule.permitsOf(exchange));
-            Duration maxWait = mode instanceof RateLimitMode.Delay delay ? delay.maxWait() : Duration.ZERO;
+            Duration maxWait = soft == null ? rule.maxWait() : Duration.ZERO;
             if (rule.isConcurrency()) {
                 leases.add(() -> ask(
                         List.of(rule),
                         rule.limiter(),
                         rule.limiter().acquireLease(request.key(), request.permits(), maxWait)));
-            } else if (mode instanceof RateLimitMode.Delay) {
+            } else if (!maxWait.isZero()) {
                 steps.add(() -> acquire(rule, rule.limiter(), request, maxWait));
             } else {
                 immediate.add(rule);
                 requests.add(request);
             }
-            if (mode instanceof RateLimitMode.DelayAbove above) {
-                steps.add(() -> acquire(rule, above.soft(), request, above.maxWait()));
+            if (soft != null) {
+                steps.add(() -> acquire(rule, soft, request, rule.maxWait()));
             }
         }
         if (requests.size() > 1

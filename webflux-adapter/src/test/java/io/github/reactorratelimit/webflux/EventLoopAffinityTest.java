@@ -85,7 +85,7 @@ class EventLoopAffinityTest {
                 byUser("delayed")
                         .path("/delayed")
                         .limiter(elsewhere(3))
-                        .mode(RateLimitMode.delay(Duration.ofMillis(1)))
+                        .delay(Duration.ofMillis(1))
                         .build(),
                 byUser("parallel")
                         .path("/parallel")
@@ -241,7 +241,7 @@ class EventLoopAffinityTest {
                         byUser("delayed")
                                 .path("/delayed")
                                 .limiter(noting(asked))
-                                .mode(RateLimitMode.delay(Duration.ofMillis(1)))
+                                .delay(Duration.ofMillis(1))
                                 .build()),
                 NOTING);
 

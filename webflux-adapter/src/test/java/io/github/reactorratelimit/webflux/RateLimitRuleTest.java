@@ -71,7 +71,7 @@ class RateLimitRuleTest {
         assertThatIllegalStateException()
                 .isThrownBy(() -> byUser("api")
                         .policy(ConcurrencyLimit.of(1))
-                        .mode(RateLimitMode.delayAbove(RateLimiter.of(few(1)), ofSeconds(1)))
+                        .delayAbove(RateLimiter.of(few(1)), ofSeconds(1))
                         .build())
                 .withMessageContaining("needs another rule");
     }
@@ -89,7 +89,7 @@ class RateLimitRuleTest {
                 .withMessage("rule 'api' costs 2 permits, and its limit never gives more than 1 at once");
         assertThatIllegalStateException()
                 .isThrownBy(() -> valid().cost(3)
-                        .mode(RateLimitMode.delayAbove(RateLimiter.of(few(2)), ofSeconds(1)))
+                        .delayAbove(RateLimiter.of(few(2)), ofSeconds(1))
                         .build())
                 .withMessage("rule 'api' costs 3 permits, and its softer limit never gives more than 2 at once");
         assertThat(valid().cost(5).build().cost().permits(get("/"))).isEqualTo(5);
@@ -103,13 +103,13 @@ class RateLimitRuleTest {
                 .isThrownBy(() -> valid().cost(0))
                 .withMessage("cost must be positive, was 0");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RateLimitMode.delay(ZERO))
+                .isThrownBy(() -> valid().delay(ZERO))
                 .withMessage("maxWait must be positive, was PT0S");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> RateLimitMode.delayAbove(RateLimiter.of(ConcurrencyLimit.of(1)), ofSeconds(1)))
+                .isThrownBy(() -> valid().delayAbove(RateLimiter.of(ConcurrencyLimit.of(1)), ofSeconds(1)))
                 .withMessageStartingWith("soft must not be a ConcurrencyLimit");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> MissingKey.deny(HttpStatus.OK))
+                .isThrownBy(() -> valid().missingKeyStatus(HttpStatus.OK))
                 .withMessage("status must be 4xx or 5xx, was 200");
         assertThatExceptionOfType(PatternParseException.class).isThrownBy(() -> valid().path("/a/{b"));
         assertThatIllegalArgumentException()

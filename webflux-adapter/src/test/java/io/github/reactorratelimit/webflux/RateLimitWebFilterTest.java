@@ -223,7 +223,7 @@ class RateLimitWebFilterTest {
 
     @Test
     void requestsWithoutKeyShareOneLimitIfSoChosen() {
-        start(byUser("api").missingKey(MissingKey.shared()).policy(few(2)).build());
+        start(byUser("api").sharedMissingKey().policy(few(2)).build());
 
         assertThat(server.get("/hello").status()).isEqualTo(200);
         assertThat(server.get("/hello", "X-User:").status()).isEqualTo(200);
@@ -237,7 +237,7 @@ class RateLimitWebFilterTest {
         start(
                 RateLimitRule.named("global").globalKey().limiter(global).build(),
                 byUser("api")
-                        .missingKey(MissingKey.deny(HttpStatus.UNAUTHORIZED))
+                        .missingKeyStatus(HttpStatus.UNAUTHORIZED)
                         .policy(few(5))
                         .build());
 

@@ -34,7 +34,7 @@ class RequestPermitsRaceTest {
             RateLimiter.builder(few(1)).scheduler(scheduler).build();
     private final RateLimitWebFilter filter = RateLimitWebFilter.of(engine(
             byUser("early").limiter(early).build(),
-            byUser("late").limiter(late).mode(RateLimitMode.delay(ofDays(1))).build()));
+            byUser("late").limiter(late).delay(ofDays(1)).build()));
 
     @AfterEach
     void stop() {

@@ -98,8 +98,8 @@ class RequestPermitsTest {
     @Test
     void clientThatLeavesInTheSecondGetsBackWhatTheFirstTook() {
         late.tryAcquire("ann").block();
-        Disposable request = both(engineOf(byUser("late").limiter(late).mode(RateLimitMode.delay(ofDays(1)))))
-                .subscribe();
+        Disposable request =
+                both(engineOf(byUser("late").limiter(late).delay(ofDays(1)))).subscribe();
         assertThat(left(early, "ann")).isEqualTo(9);
 
         request.dispose();
@@ -216,7 +216,7 @@ class RequestPermitsTest {
     @Test
     void requestThatIsTriedAgainAfterATimeoutPaysForWhatWasGivenBack() {
         late.tryAcquire("ann").block();
-        RateLimitEngine engine = engineOf(byUser("late").limiter(late).mode(RateLimitMode.delay(ofDays(1))));
+        RateLimitEngine engine = engineOf(byUser("late").limiter(late).delay(ofDays(1)));
         WebFilterChain second = then(RateLimitWebFilter.afterAuthentication(engine), handler);
         Sinks.Empty<Void> timeout = Sinks.empty();
 

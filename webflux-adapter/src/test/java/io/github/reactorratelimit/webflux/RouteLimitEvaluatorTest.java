@@ -85,7 +85,7 @@ class RouteLimitEvaluatorTest {
         MockServerWebExchange exchange = request();
         RateLimitRule waiting = byUser("waiting")
                 .limiter(routes)
-                .mode(RateLimitMode.delay(Duration.ofHours(9)))
+                .delay(Duration.ofHours(9))
                 .explicitOnly()
                 .build();
         routes.tryAcquire("ann").block();

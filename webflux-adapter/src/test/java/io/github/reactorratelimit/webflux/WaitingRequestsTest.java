@@ -73,7 +73,7 @@ class WaitingRequestsTest {
     @Test
     void requestWaitsForItsTurn() {
         RateLimiter slow = counted(few(1));
-        start(byUser("slow").limiter(slow).mode(RateLimitMode.delay(ofDays(1))).build());
+        start(byUser("slow").limiter(slow).delay(ofDays(1)).build());
         assertThat(server.get("/hello", ANN).status()).isEqualTo(200);
         CompletableFuture<RawResponse> second = CompletableFuture.supplyAsync(() -> server.get("/hello", ANN));
         Await.until("it waits", () -> counting.waiting.get() == 1);
@@ -89,10 +89,7 @@ class WaitingRequestsTest {
     void requestThatWouldWaitTooLongIsDeniedAtOnceAndCostsNothing() {
         start(
                 byUser("user").limiter(perUser).build(),
-                byUser("slow")
-                        .policy(few(1))
-                        .mode(RateLimitMode.delay(ofMinutes(1)))
-                        .build());
+                byUser("slow").policy(few(1)).delay(ofMinutes(1)).build());
         server.get("/hello", ANN);
 
         RawResponse denied = server.get("/hello", ANN);
@@ -106,10 +103,7 @@ class WaitingRequestsTest {
     void requestThatIsDeniedAnywayDoesNotWaitFirst() {
         RateLimiter slow = counted(few(1));
         start(
-                byUser("slow")
-                        .limiter(slow)
-                        .mode(RateLimitMode.delay(ofDays(1)))
-                        .build(),
+                byUser("slow").limiter(slow).delay(ofDays(1)).build(),
                 byUser("hard").policy(few(1)).build());
         server.get("/hello", ANN);
 
@@ -121,10 +115,7 @@ class WaitingRequestsTest {
     void requestsAboveTheSoftLimitWaitAndThoseAboveTheHardOneAreDenied() {
         RateLimiter soft = counted(few(1));
         RateLimiter hard = RateLimiter.of(few(2));
-        start(byUser("both")
-                .limiter(hard)
-                .mode(RateLimitMode.delayAbove(soft, ofDays(1)))
-                .build());
+        start(byUser("both").limiter(hard).delayAbove(soft, ofDays(1)).build());
         RawResponse first = server.get("/hello", ANN);
         assertThat(first.status()).isEqualTo(200);
         assertThat(first.header("RateLimit")).startsWith("\"both\";r=1;");
@@ -143,10 +134,7 @@ class WaitingRequestsTest {
         RateLimiter slow = counted(few(1));
         start(
                 byUser("user").limiter(perUser).build(),
-                byUser("slow")
-                        .limiter(slow)
-                        .mode(RateLimitMode.delay(ofDays(1)))
-                        .build());
+                byUser("slow").limiter(slow).delay(ofDays(1)).build());
         server.get("/hello", ANN);
 
         try (Socket socket = open(method)) {
@@ -179,10 +167,7 @@ class WaitingRequestsTest {
         RateLimiter parallel = counted(ConcurrencyLimit.of(1));
         start(
                 byUser("user").limiter(perUser).build(),
-                byUser("parallel")
-                        .limiter(parallel)
-                        .mode(RateLimitMode.delay(ofDays(1)))
-                        .build());
+                byUser("parallel").limiter(parallel).delay(ofDays(1)).build());
         var lease = parallel.acquireLease("ann", 1, ofDays(1)).block();
 
         try (Socket socket = open("GET")) {
@@ -201,7 +186,7 @@ class WaitingRequestsTest {
     void requestThatWaitsInEarnestIsLetPassByTime() {
         start(byUser("paced")
                 .policy(TokenBucket.perSecond(50).withBurst(1))
-                .mode(RateLimitMode.delay(ofDays(1)))
+                .delay(ofDays(1))
                 .build());
 
         for (int i = 0; i < 5; i++) {

@@ -24,9 +24,7 @@ class ClientAddressConfiguration {
     @Bean
     @ConditionalOnMissingBean
     ClientAddress rateLimitClientAddress(RateLimitProperties properties, ListableBeanFactory beans) {
-        if (beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0) {
-            ClientAddressFactory.requireHeadersLeft(properties.clientAddress());
-        }
-        return ClientAddressFactory.address(properties.clientAddress());
+        boolean headersTaken = beans.getBeanNamesForType(ForwardedHeaderTransformer.class, true, false).length > 0;
+        return ClientAddressFactory.address(properties.clientAddress(), headersTaken);
     }
 }

@@ -8,6 +8,7 @@ import io.github.reactorratelimit.webflux.key.TrustedProxies;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.springframework.web.server.ServerWebExchange;
 
 /** Finds the address of a client, and the clients that are not limited. */
@@ -18,60 +19,48 @@ final class ClientAddressFactory {
 
     private ClientAddressFactory() {}
 
-    static ClientAddress address(RateLimitProperties.Address properties) {
-        ClientAddress found = found(properties);
+    /** @param headersTaken whether something takes the headers away before they can be read: every client would be the proxy */
+    static ClientAddress address(RateLimitProperties.Address properties, boolean headersTaken) {
+        TrustedProxies proxies = proxies(properties);
+        AddressSource standard = proxies == null ? AddressSource.PEER : AddressSource.X_FORWARDED_FOR;
+        AddressSource source = properties.source() == null ? standard : properties.source();
+        boolean reads = source == AddressSource.X_FORWARDED_FOR || source == AddressSource.FORWARDED;
+        PropertyChecks.check(
+                !reads || !headersTaken,
+                "server.forward-headers-strategy",
+                "is framework, or there is a ForwardedHeaderTransformer bean, which takes X-Forwarded-For and Forwarded away before"
+                        + " reactor-ratelimit.client-address can read them: every client would count as the proxy. Set it to none");
+        PropertyChecks.check(
+                reads || proxies == null,
+                AT + ".source",
+                "believes no header, but there are trusted proxies: choose x-forwarded-for or forwarded");
+        ClientAddress found = switch (source) {
+            case PEER -> ClientAddress.ofPeer();
+            case REPORTED_BY_SERVER -> ClientAddress.reportedByServer();
+            case X_FORWARDED_FOR -> ClientAddress.fromXForwardedFor(needed(proxies));
+            case FORWARDED -> ClientAddress.fromForwarded(needed(proxies));
+        };
         ClientAddress byNetwork =
                 PropertyChecks.of(AT + ".ipv4-prefix", () -> found.withIpv4Prefix(properties.ipv4Prefix()));
         return PropertyChecks.of(AT + ".ipv6-prefix", () -> byNetwork.withIpv6Prefix(properties.ipv6Prefix()));
     }
 
-    /** A transformer removes the headers before they can be read: every client would be the proxy. */
-    static void requireHeadersLeft(RateLimitProperties.Address properties) {
-        PropertyChecks.check(
-                !reads(source(properties, proxies(properties))),
-                "server.forward-headers-strategy",
-                "is framework, or there is a ForwardedHeaderTransformer bean, which takes X-Forwarded-For and Forwarded away before"
-                        + " reactor-ratelimit.client-address can read them: every client would count as the proxy. Set it to none");
-    }
-
-    private static AddressSource source(RateLimitProperties.Address properties, Optional<TrustedProxies> proxies) {
-        return properties.source() != null
-                ? properties.source()
-                : proxies.isPresent() ? AddressSource.X_FORWARDED_FOR : AddressSource.PEER;
-    }
-
-    private static boolean reads(AddressSource source) {
-        return source == AddressSource.X_FORWARDED_FOR || source == AddressSource.FORWARDED;
-    }
-
-    private static ClientAddress found(RateLimitProperties.Address properties) {
-        Optional<TrustedProxies> proxies = proxies(properties);
-        AddressSource source = source(properties, proxies);
-        boolean reads = reads(source);
-        PropertyChecks.check(
-                reads || proxies.isEmpty(),
-                AT + ".source",
-                "believes no header, but there are trusted proxies: choose x-forwarded-for or forwarded");
-        PropertyChecks.check(
-                !reads || proxies.isPresent(),
+    private static TrustedProxies needed(@Nullable TrustedProxies proxies) {
+        return PropertyChecks.required(
+                proxies,
                 AT + ".trusted-proxies",
                 "is needed (or trusted-hops), such as 10.0.0.0/8: any client can write the header");
-        return switch (source) {
-            case PEER -> ClientAddress.ofPeer();
-            case REPORTED_BY_SERVER -> ClientAddress.reportedByServer();
-            case X_FORWARDED_FOR -> ClientAddress.fromXForwardedFor(proxies.orElseThrow());
-            case FORWARDED -> ClientAddress.fromForwarded(proxies.orElseThrow());
-        };
     }
 
-    private static Optional<TrustedProxies> proxies(RateLimitProperties.Address properties) {
+    private static @Nullable TrustedProxies proxies(RateLimitProperties.Address properties) {
         List<Cidr> networks = PropertyChecks.orNone(properties.trustedProxies());
         Integer hops = properties.trustedHops();
-        if (hops == null) {
-            return networks.isEmpty() ? Optional.empty() : Optional.of(TrustedProxies.in(networks));
+        PropertyChecks.check(
+                hops == null || networks.isEmpty(), AT + ".trusted-hops", "is instead of trusted-proxies: choose one");
+        if (hops != null) {
+            return PropertyChecks.of(AT + ".trusted-hops", () -> TrustedProxies.hops(hops));
         }
-        PropertyChecks.check(networks.isEmpty(), AT + ".trusted-hops", "is instead of trusted-proxies: choose one");
-        return Optional.of(PropertyChecks.of(AT + ".trusted-hops", () -> TrustedProxies.hops(hops)));
+        return networks.isEmpty() ? null : TrustedProxies.in(networks);
     }
 
     /** The clients that are not limited; empty if all are. */

@@ -3,8 +3,6 @@ package io.github.reactorratelimit.webflux.boot;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.RateLimiterBuilder;
-import io.github.reactorratelimit.webflux.MissingKey;
-import io.github.reactorratelimit.webflux.RateLimitMode;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimitRuleBuilder;
 import io.github.reactorratelimit.webflux.RequestCost;
@@ -34,11 +32,11 @@ final class LimitFactory {
     /** How long a limiter may keep using an override that was changed. */
     private static final Duration OVERRIDES_KEPT = Duration.ofSeconds(1);
 
-    private static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
+    static final String SECURITY = "org.springframework.security.web.server.SecurityWebFilterChain";
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
-    private final LimitKeys keys;
+    private final LimitKey.Maker keys;
     private final LimitStores stores;
     private final LimitRecorders recorders;
     private final Optional<Predicate<ServerWebExchange>> exempt;
@@ -48,7 +46,7 @@ final class LimitFactory {
      * @param exempt requests that are not limited
      */
     LimitFactory(
-            LimitKeys keys,
+            LimitKey.Maker keys,
             LimitStores stores,
             LimitRecorders recorders,
             Optional<Predicate<ServerWebExchange>> exempt,
@@ -81,11 +79,14 @@ final class LimitFactory {
         List<LimitKey> key = PropertyChecks.orNone(limit.key());
         PropertyChecks.check(!key.isEmpty(), at + ".key", "is needed, such as ip; or all for one limit of all clients");
         PropertyChecks.of(
-                at + ".key", () -> rule.key(keys.key(key, !settings.overrides().isEmpty())));
+                at + ".key",
+                () -> rule.key(
+                        LimitKey.together(key, keys, !settings.overrides().isEmpty())));
         warnIfNobodyIsLoggedIn(name, key);
         requests(limit, rule, at);
         countStatuses(limit, rule, at);
-        rule.missingKey(missingKey(limit, at)).onFailure(stores.onFailure(limit));
+        missingKey(limit, rule, at);
+        rule.onFailure(stores.onFailure(limit));
         if (Optional.ofNullable(limit.afterAuthentication())
                 .orElseGet(() -> key.stream().anyMatch(LimitKey::needsUser))) {
             rule.afterAuthentication();
@@ -111,16 +112,15 @@ final class LimitFactory {
                 .keyRecorder(statistics);
     }
 
-    private static MissingKey missingKey(LimitProperties limit, String at) {
+    private static void missingKey(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
         Integer status = limit.missingKeyStatus();
         boolean shared = limit.missingKey() == MissingKeyAction.SHARED;
         PropertyChecks.check(status == null || !shared, at + ".missing-key-status", "is only for missing-key: deny");
         if (shared) {
-            return MissingKey.shared();
+            rule.sharedMissingKey();
+        } else if (status != null) {
+            PropertyChecks.of(at + ".missing-key-status", () -> rule.missingKeyStatus(HttpStatusCode.valueOf(status)));
         }
-        return PropertyChecks.of(
-                at + ".missing-key-status",
-                () -> status == null ? MissingKey.deny() : MissingKey.deny(HttpStatusCode.valueOf(status)));
     }
 
     private void requests(LimitProperties limit, RateLimitRuleBuilder rule, String at) {
@@ -187,10 +187,14 @@ final class LimitFactory {
             LimitProperties limit, RateLimitRuleBuilder rule, String name, LimitSettings settings, String at) {
         LimitStatistics statistics = new LimitStatistics(hotKeys);
         AtomicReference<LimitSettings> configured = new AtomicReference<>(settings);
-        RateLimitPolicy shadow = new LimitPolicies(limit, at).beside(limit.shadow(), "shadow");
+        RateLimitPolicy shadow = settings.shadow();
         Duration maxWait = maxWait(limit, at);
         ManagedLimiter soft = settings.soft() == null ? null : soft(limit, name, configured, at);
-        rule.mode(PropertyChecks.of(at + ".max-wait", () -> mode(soft, maxWait)));
+        if (maxWait != null) {
+            PropertyChecks.of(
+                    at + ".max-wait",
+                    () -> soft == null ? rule.delay(maxWait) : rule.delayAbove(soft.stable(), maxWait));
+        }
         ManagedLimiter hard = new ManagedLimiter(stores.kind(limit), statistics, () -> {
             RateLimitPolicy policy = Objects.requireNonNull(configured.get()).policy();
             RateLimiterBuilder builder =
@@ -244,12 +248,5 @@ final class LimitFactory {
                 at + ".soft-limit",
                 "is only for mode delay: with mode reject no request waits");
         return limit.maxWait();
-    }
-
-    private static RateLimitMode mode(@Nullable ManagedLimiter soft, @Nullable Duration maxWait) {
-        if (maxWait == null) {
-            return RateLimitMode.reject();
-        }
-        return soft == null ? RateLimitMode.delay(maxWait) : RateLimitMode.delayAbove(soft.stable(), maxWait);
     }
 }

@@ -26,12 +26,6 @@ final class LimitStores {
         this.local =
                 PropertyChecks.of("reactor-ratelimit.max-keys", () -> LocalStore.withMaxKeys(properties.maxKeys()));
         this.redis = redis;
-        boolean named = properties.redis().uri() != null
-                || !PropertyChecks.orNone(properties.redis().clusterUris()).isEmpty();
-        PropertyChecks.check(
-                redis != null || !named,
-                "reactor-ratelimit.redis.uri",
-                "needs Lettuce, which is not on the class path: add io.lettuce:lettuce-core");
     }
 
     /** Where a limit lives: as it says, or as all do, or in Redis if there is one. */
@@ -42,16 +36,17 @@ final class LimitStores {
     /** @param prepaid for how long permits are debited ahead; null if they are not */
     RateLimitStore of(LimitProperties limit, @Nullable Duration prepaid, RateLimitPolicy policy, String at) {
         StoreKind kind = kind(limit);
-        PropertyChecks.check(
-                kind != StoreKind.LOCAL || limit.prepaid() == null,
-                at + ".prepaid",
-                "is only for limits in Redis, and this one is local");
-        PropertyChecks.check(
-                kind != StoreKind.LOCAL || limit.whenUnavailable() == null,
-                at + ".when-unavailable",
-                "is only for limits in Redis, and this one is local");
+        onlyInRedis(limit.prepaid(), kind, at + ".prepaid");
+        onlyInRedis(limit.whenUnavailable(), kind, at + ".when-unavailable");
         String property = limit.store() == null ? "reactor-ratelimit.store" : at + ".store";
         return of(kind, property, whenUnavailable(limit), prepaid, policy, at);
+    }
+
+    private static void onlyInRedis(@Nullable Object value, StoreKind kind, String property) {
+        PropertyChecks.check(
+                value == null || kind == StoreKind.REDIS,
+                property,
+                "is only for limits in Redis, and this one is local");
     }
 
     /** For a limiter of the application itself: where limits live that do not say so. */

@@ -1,6 +1,7 @@
 package io.github.reactorratelimit.webflux.boot;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,6 +39,11 @@ final class PropertyChecks {
         } catch (IllegalArgumentException | IllegalStateException refused) {
             throw new RateLimitConfigurationException(property, String.valueOf(refused.getMessage()), refused);
         }
+    }
+
+    /** A constant as it is written in a file. */
+    static String written(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     static <T> List<T> orNone(@Nullable List<T> list) {

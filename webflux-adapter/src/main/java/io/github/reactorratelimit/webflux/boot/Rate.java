@@ -4,11 +4,9 @@ import java.time.Duration;
 import java.time.Period;
 import java.time.temporal.ChronoUnit;
 import java.time.temporal.TemporalAmount;
-import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -29,18 +27,14 @@ public record Rate(long permits, @Nullable TemporalAmount period) {
     private static final Pattern FORM = Pattern.compile("(\\d[\\d_]*)(?:\\s*(?:/|\\bper\\b)\\s*(\\S.*))?");
     private static final Pattern SPAN = Pattern.compile("(\\d{1,9})?\\s*([a-z]+)");
 
-    private static final Map<String, ChronoUnit> SHORT_UNITS = Map.of(
-            "ms", ChronoUnit.MILLIS,
-            "millisecond", ChronoUnit.MILLIS,
-            "s", ChronoUnit.SECONDS,
-            "sec", ChronoUnit.SECONDS,
-            "m", ChronoUnit.MINUTES,
-            "min", ChronoUnit.MINUTES,
-            "h", ChronoUnit.HOURS,
-            "d", ChronoUnit.DAYS);
-
-    private static final Set<ChronoUnit> UNITS =
-            EnumSet.of(ChronoUnit.SECONDS, ChronoUnit.MINUTES, ChronoUnit.HOURS, ChronoUnit.DAYS, ChronoUnit.MONTHS);
+    /** The units with the words for them, which may be plural; as in {@link DurationStyle}, and longer ones. */
+    private static final Map<ChronoUnit, Pattern> UNITS = Map.of(
+            ChronoUnit.MILLIS, Pattern.compile("ms|milliseconds?"),
+            ChronoUnit.SECONDS, Pattern.compile("s|secs?|seconds?"),
+            ChronoUnit.MINUTES, Pattern.compile("m|mins?|minutes?"),
+            ChronoUnit.HOURS, Pattern.compile("h|hours?"),
+            ChronoUnit.DAYS, Pattern.compile("d|days?"),
+            ChronoUnit.MONTHS, Pattern.compile("months?"));
 
     public Rate {
         if (permits < 1) {
@@ -91,14 +85,11 @@ public record Rate(long permits, @Nullable TemporalAmount period) {
     }
 
     private static @Nullable ChronoUnit unit(String word) {
-        String singular = word.length() > 3 && word.endsWith("s") ? word.substring(0, word.length() - 1) : word;
-        ChronoUnit known = SHORT_UNITS.get(singular);
-        return known != null
-                ? known
-                : UNITS.stream()
-                        .filter(unit -> unit.name().equalsIgnoreCase(singular + "s"))
-                        .findFirst()
-                        .orElse(null);
+        return UNITS.entrySet().stream()
+                .filter(unit -> unit.getValue().matcher(word).matches())
+                .map(Map.Entry::getKey)
+                .findFirst()
+                .orElse(null);
     }
 
     @Override

@@ -28,7 +28,7 @@ public class RateLimitActuatorAutoConfiguration {
     static class Shown {
 
         @Bean
-        @ConditionalOnMissingBean
+        @ConditionalOnMissingBean(name = "rateLimitsEndpoint")
         @ConditionalOnAvailableEndpoint(endpoint = RateLimitsEndpoint.class)
         RateLimitsEndpoint rateLimitsEndpoint(RateLimitEngine engine, RateLimits limits) {
             return new RateLimitsEndpoint(engine, limits);
@@ -41,7 +41,7 @@ public class RateLimitActuatorAutoConfiguration {
     static class Managed {
 
         @Bean
-        @ConditionalOnMissingBean
+        @ConditionalOnMissingBean(name = "rateLimitManagementRequests")
         ManagementRequests rateLimitManagementRequests(
                 ObjectProvider<PathMappedEndpoints> endpoints, Environment environment) {
             return new ManagementRequests(

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
@@ -33,12 +34,12 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.cloud.context.environment.EnvironmentChangeEvent;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.event.GenericApplicationListener;
-import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import org.springframework.web.cors.reactive.CorsConfigurationSource;
 import org.springframework.web.reactive.DispatcherHandler;
@@ -66,8 +67,7 @@ import reactor.util.Loggers;
 @ImportRuntimeHints(RateLimitRuntimeHints.class)
 public class RateLimitAutoConfiguration {
 
-    private static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
-    private static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
+    static final String ENDPOINT = "org.springframework.boot.actuate.endpoint.annotation.Endpoint";
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
@@ -76,23 +76,25 @@ public class RateLimitAutoConfiguration {
     RateLimits configuredRateLimits(
             RateLimitProperties properties,
             ClientAddress address,
-            ObjectProvider<SharedStore> shared,
             ObjectProvider<LimitRecorders> recorders,
             @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings,
-            ListableBeanFactory beans) {
-        LimitKeys keys = new LimitKeys(address, parser(mappings), name -> bean(beans, name));
-        boolean hasRedis = beans.getBeanNamesForType(SharedStore.class, true, false).length > 0;
+            ApplicationContext application) {
+        LimitKey.Maker keys = new LimitKey.Maker(address, parser(mappings), name -> bean(application, name));
+        Supplier<SharedStore> redis = RedisSharedStore.find(properties.redis(), application);
         boolean shown = ClassUtils.isPresent(ENDPOINT, RateLimitAutoConfiguration.class.getClassLoader());
         RateLimits limits = new RateLimits(
                 properties,
+                () -> PropertyReader.read(application.getEnvironment()),
                 new LimitFactory(
                         keys,
-                        new LimitStores(properties, hasRedis ? shared::getObject : null),
+                        new LimitStores(properties, redis),
                         recorders.getIfAvailable(() -> name -> RateLimitRecorder.NOOP),
                         ClientAddressFactory.exempt(properties.allowList(), address),
                         shown ? properties.actuator().hotKeys() : 0));
         if (!properties.limits().isEmpty()) {
-            logLocations(limits, !hasRedis && properties.store() == null && hasConnectionFactory(beans));
+            logLocations(
+                    limits,
+                    redis == null && properties.store() == null && RedisSharedStore.hasConnectionFactory(application));
         }
         return limits;
     }
@@ -111,12 +113,6 @@ public class RateLimitAutoConfiguration {
         }
     }
 
-    private static boolean hasConnectionFactory(ListableBeanFactory beans) {
-        ClassLoader loader = RateLimitAutoConfiguration.class.getClassLoader();
-        return ClassUtils.isPresent(FACTORY, loader)
-                && beans.getBeanNamesForType(ClassUtils.resolveClassName(FACTORY, loader), true, false).length > 0;
-    }
-
     private static WebKey bean(ListableBeanFactory beans, String name) {
         TreeSet<String> known = new TreeSet<>(List.of(beans.getBeanNamesForType(WebKey.class)));
         if (!known.contains(name)) {
@@ -128,18 +124,6 @@ public class RateLimitAutoConfiguration {
     private static PathPatternParser parser(ObjectProvider<RequestMappingHandlerMapping> mappings) {
         RequestMappingHandlerMapping mapping = mappings.getIfAvailable();
         return mapping == null ? PathPatternParser.defaultInstance : mapping.getPathPatternParser();
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    RateLimitsLifecycle rateLimitsLifecycle(RateLimits limits) {
-        return new RateLimitsLifecycle(limits);
-    }
-
-    @Bean
-    @ConditionalOnMissingBean
-    RateLimitRefresher rateLimitRefresher(RateLimits limits, Environment environment) {
-        return new RateLimitRefresher(limits, environment);
     }
 
     /** By both places where an application has its CORS settings: a source for a filter, and the handler mappings. */
@@ -213,10 +197,17 @@ public class RateLimitAutoConfiguration {
         return new RateLimitedHandlerAdapter(engine, () -> Objects.requireNonNull(controllers.getObject()));
     }
 
-    /** A limit that would limit nothing keeps the application from starting. One that is explicit-only is checked where it is named. */
+    /**
+     * A limit that would limit nothing keeps the application from starting, and so does an annotation that names no limit. A
+     * limit that is explicit-only is checked where it is named.
+     */
     @Bean
-    @ConditionalOnMissingBean(name = "rateLimitEngineCheck")
-    SmartInitializingSingleton rateLimitEngineCheck(RateLimitEngine engine, RateLimits limits) {
+    @ConditionalOnMissingBean(name = "rateLimitChecks")
+    SmartInitializingSingleton rateLimitChecks(
+            RateLimitEngine engine,
+            RateLimits limits,
+            RateLimitedHandlerAdapter adapter,
+            @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
         return () -> {
             for (RateLimitRule rule : limits.rules()) {
                 PropertyChecks.check(
@@ -226,17 +217,9 @@ public class RateLimitAutoConfiguration {
                         "is not among the rules of the application's RateLimitEngine bean, and would limit nothing: give its builder"
                                 + " RateLimits.rules(), or remove the limit");
             }
+            mappings.ifAvailable(
+                    mapping -> adapter.check(mapping.getHandlerMethods().values()));
         };
-    }
-
-    /** An annotation that names no limit keeps the application from starting. */
-    @Bean
-    @ConditionalOnMissingBean(name = "rateLimitedHandlerCheck")
-    SmartInitializingSingleton rateLimitedHandlerCheck(
-            RateLimitedHandlerAdapter adapter,
-            @Qualifier("requestMappingHandlerMapping") ObjectProvider<RequestMappingHandlerMapping> mappings) {
-        return () -> mappings.ifAvailable(
-                mapping -> adapter.check(mapping.getHandlerMethods().values()));
     }
 
     /** Spring Cloud's refresh of the environment, where that is on the class path. */
@@ -246,9 +229,9 @@ public class RateLimitAutoConfiguration {
 
         @Bean
         @ConditionalOnMissingBean(name = "rateLimitEnvironmentListener")
-        GenericApplicationListener rateLimitEnvironmentListener(RateLimitRefresher refresher) {
+        GenericApplicationListener rateLimitEnvironmentListener(RateLimits limits) {
             return GenericApplicationListener.forEventType(
-                    EnvironmentChangeEvent.class, event -> refresher.refreshAndLog());
+                    EnvironmentChangeEvent.class, event -> limits.refreshAndLog());
         }
     }
 

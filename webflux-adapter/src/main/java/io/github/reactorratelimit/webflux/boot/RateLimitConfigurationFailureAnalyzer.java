@@ -2,7 +2,6 @@ package io.github.reactorratelimit.webflux.boot;
 
 import java.lang.reflect.RecordComponent;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.PropertyMatches;
@@ -107,8 +106,7 @@ final class RateLimitConfigurationFailureAnalyzer extends AbstractFailureAnalyze
     private static String written(Class<?> type, Object[] constants) {
         boolean ours = type.getName().startsWith("io.github.reactorratelimit.");
         return Arrays.stream(constants)
-                .map(Object::toString)
-                .map(name -> ours ? name.toLowerCase(Locale.ROOT).replace('_', '-') : name)
+                .map(constant -> ours ? PropertyChecks.written((Enum<?>) constant) : constant.toString())
                 .collect(Collectors.joining(", "));
     }
 

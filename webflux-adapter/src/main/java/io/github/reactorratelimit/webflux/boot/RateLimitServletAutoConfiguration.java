@@ -3,10 +3,8 @@ package io.github.reactorratelimit.webflux.boot;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
-import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
-import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
-import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
-import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 
 /** Refuses limits in an application of Spring MVC, whose requests nothing of ours sees. Names no type of WebFlux, which may not be on the class path. */
@@ -15,16 +13,16 @@ import org.springframework.core.env.Environment;
 @ConditionalOnProperty(prefix = "reactor-ratelimit", name = "enabled", matchIfMissing = true)
 public class RateLimitServletAutoConfiguration {
 
-    private static final ConfigurationPropertyName LIMITS = ConfigurationPropertyName.of("reactor-ratelimit.limits");
+    private static final String LIMITS = "reactor-ratelimit.limits";
 
     RateLimitServletAutoConfiguration(Environment environment) {
-        for (ConfigurationPropertySource source : ConfigurationPropertySources.get(environment)) {
-            PropertyChecks.check(
-                    source.containsDescendantOf(LIMITS) != ConfigurationPropertyState.PRESENT,
-                    LIMITS.toString(),
-                    "are for WebFlux applications, and this one is of Spring MVC, whose requests would all pass. Use spring-boot-starter-webflux"
-                            + " without spring-boot-starter-webmvc, or set spring.main.web-application-type: reactive if both are on the class"
-                            + " path; or set reactor-ratelimit.enabled: false");
-        }
+        PropertyChecks.check(
+                !Binder.get(environment)
+                        .bind(LIMITS, Bindable.mapOf(String.class, Object.class))
+                        .isBound(),
+                LIMITS,
+                "are for WebFlux applications, and this one is of Spring MVC, whose requests would all pass. Use spring-boot-starter-webflux"
+                        + " without spring-boot-starter-webmvc, or set spring.main.web-application-type: reactive if both are on the class"
+                        + " path; or set reactor-ratelimit.enabled: false");
     }
 }

@@ -13,10 +13,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.context.SmartLifecycle;
 import reactor.core.Disposable;
+import reactor.core.Disposables;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.util.Logger;
@@ -26,20 +30,28 @@ import reactor.util.Loggers;
  * The limits of the configuration, as they are in effect now.
  *
  * <pre>{@code
- * limits.refresh(changedProperties)     // other limits from now on; usage so far is kept
+ * limits.refresh()                      // reads the configuration again; usage so far is kept
  * limits.limiter("per-client")          // to reset or pause a key
  * }</pre>
+ *
+ * <p>When the application stops, limits in Redis and their connections are closed; they are opened when it starts again,
+ * for example after a checkpoint. They stop after the server, which lets its last requests finish, and before the
+ * application's connections to Redis. Limits in this process keep their state until the application ends.
  */
-public final class RateLimits {
+public final class RateLimits implements SmartLifecycle {
 
     private static final Logger LOG = Loggers.getLogger(RateLimits.class);
 
     private static final int ASKED_AGAIN = 5;
     private static final Duration ASKED_AGAIN_AFTER = Duration.ofSeconds(1);
 
+    /** Lower than that of Boot's servers, higher than that of Spring Data's connection factories, which is 0. */
+    static final int PHASE = 1_000;
+
     private final RateLimitProperties properties;
+    private final Supplier<RateLimitProperties> changed;
     private final LimitFactory factory;
-    private final Map<String, ConfiguredLimit> limits;
+    private final Map<String, ConfiguredLimit> limits = new LinkedHashMap<>();
 
     /** Those of routes, which are not in the configuration. */
     private final Set<ConfiguredLimit> routes = ConcurrentHashMap.newKeySet();
@@ -47,25 +59,23 @@ public final class RateLimits {
     /** Those of the application's rules, by name. */
     private final Map<String, ManagedLimiter> own = new ConcurrentHashMap<>();
 
-    RateLimits(RateLimitProperties properties, LimitFactory factory) {
-        this.properties = properties;
-        this.factory = factory;
-        this.limits = make(properties.limits(), factory);
-    }
+    private volatile Disposable logging = Disposables.disposed();
+    private volatile boolean running;
+    private volatile boolean suspended;
 
-    private static Map<String, ConfiguredLimit> make(Map<String, LimitProperties> all, LimitFactory factory) {
-        Map<String, ConfiguredLimit> made = new LinkedHashMap<>();
+    /** @param changed reads the properties again */
+    RateLimits(RateLimitProperties properties, Supplier<RateLimitProperties> changed, LimitFactory factory) {
+        this.properties = properties;
+        this.changed = changed;
+        this.factory = factory;
         try {
-            all.forEach((name, limit) -> made.put(name, factory.make(name, limit, PropertyChecks.limit(name))));
+            properties
+                    .limits()
+                    .forEach((name, limit) -> limits.put(name, factory.make(name, limit, PropertyChecks.limit(name))));
         } catch (RuntimeException refused) {
-            made.values().forEach(RateLimits::closeInBackground);
+            close().subscribe();
             throw refused;
         }
-        return made;
-    }
-
-    private static void closeInBackground(ConfiguredLimit limit) {
-        limit.limiters().forEach(limiter -> limiter.close().onErrorComplete().subscribe());
     }
 
     /** The limits of the configuration as rules, in their order. */
@@ -167,7 +177,7 @@ public final class RateLimits {
     /** Closes a limit that is not in the list. */
     void discard(ConfiguredLimit limit) {
         routes.remove(limit);
-        closeInBackground(limit);
+        limit.limiters().forEach(limiter -> limiter.close().onErrorComplete().subscribe());
     }
 
     @Nullable
@@ -190,15 +200,34 @@ public final class RateLimits {
     }
 
     /**
-     * Applies limit, algorithm, burst, queue, soft-limit and overrides of these properties to limits of the same names, if
-     * they differ from those configured before. Usage so far is kept and waiters are rescheduled. Everything else needs a
-     * restart and is reported. A limit whose algorithm changes to or from concurrency does not change at all.
+     * Reads the properties again and applies limit, algorithm, burst, queue, soft-limit and overrides to limits of the same
+     * names, if they differ from those configured before. Usage so far is kept and waiters are rescheduled. Everything else
+     * needs a restart and is reported. A limit whose algorithm changes to or from concurrency does not change at all. With
+     * Spring Cloud, its refresh does so too.
      *
-     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} is signalled. Limits
-     * change one after the other. If Redis fails, the error is signalled, limits before it have changed, and the next
-     * refresh changes the others.
+     * <p>If a property cannot be used, nothing changes, and a {@link RateLimitConfigurationException} or a
+     * {@link BindException} is signalled. Limits change one after the other. If Redis fails, the error is signalled, limits
+     * before it have changed, and the next refresh changes the others.
      */
-    public Mono<Refreshed> refresh(RateLimitProperties changed) {
+    public Mono<Refreshed> refresh() {
+        return Mono.fromSupplier(changed).flatMap(this::refresh).doOnNext(refreshed -> {
+            LOG.info("Rate limits changed: {}", refreshed.changed());
+            refreshed
+                    .needRestart()
+                    .forEach(what -> LOG.warn("Takes effect when the application starts again: {}", what));
+        });
+    }
+
+    /** Refreshes and logs the outcome. */
+    void refreshAndLog() {
+        refresh().subscribe(done -> {}, error -> {
+            boolean refused = error instanceof RateLimitConfigurationException || error instanceof BindException;
+            String outcome = refused ? "Rate limits stay as they are" : "Not all rate limits were changed";
+            LOG.error("{}: {}", outcome, error.getMessage(), error);
+        });
+    }
+
+    Mono<Refreshed> refresh(RateLimitProperties changed) {
         return Mono.defer(() -> {
             List<String> needRestart = new ArrayList<>();
             Map<ConfiguredLimit, LimitSettings> settings = compare(changed, needRestart);
@@ -288,7 +317,7 @@ public final class RateLimits {
      * Logs, in the background, which limits have another policy in effect than the configured one: a change in Redis
      * outlives the application. Repeats a few times, because the connection may not be there yet.
      */
-    Disposable logOverriddenPolicies() {
+    private Disposable logOverriddenPolicies() {
         return Flux.fromIterable(limits.values())
                 .filter(ConfiguredLimit::followsOthers)
                 .flatMap(limit -> limit.overridingPolicy()
@@ -309,18 +338,40 @@ public final class RateLimits {
         return closed(StoreKind.LOCAL, StoreKind.REDIS);
     }
 
-    /** Closes the limiters in Redis and its connections; local limits keep their state. */
-    Mono<Void> suspend() {
-        return closed(StoreKind.REDIS);
+    @Override
+    public int getPhase() {
+        return PHASE;
     }
 
-    /** Opens what {@link #suspend} closed. */
-    void resume() {
+    @Override
+    public boolean isRunning() {
+        return running;
+    }
+
+    @Override
+    public void start() {
         SharedStore shared = shared();
-        if (shared != null) {
+        if (suspended && shared != null) {
             shared.reopen();
             limiters(StoreKind.REDIS).forEach(ManagedLimiter::reopen);
         }
+        suspended = false;
+        running = true;
+        logging.dispose();
+        logging = logOverriddenPolicies();
+    }
+
+    @Override
+    public void stop() {
+        stop(() -> {});
+    }
+
+    @Override
+    public void stop(Runnable callback) {
+        running = false;
+        suspended = true;
+        logging.dispose();
+        closed(StoreKind.REDIS).doFinally(end -> callback.run()).subscribe();
     }
 
     private Stream<ManagedLimiter> limiters(StoreKind... stores) {

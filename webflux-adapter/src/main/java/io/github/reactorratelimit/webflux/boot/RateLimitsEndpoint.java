@@ -4,7 +4,6 @@ import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.Access;
@@ -114,7 +113,7 @@ public class RateLimitsEndpoint {
                         policy,
                         rule.paths(),
                         configured == null ? null : keyOf(configured),
-                        limiter.store().name().toLowerCase(Locale.ROOT),
+                        PropertyChecks.written(limiter.store()),
                         new LimitDescription.Statistics(
                                 statistics.allowed(), statistics.denied(), statistics.permitsTaken()),
                         hotKeys));

@@ -12,27 +12,81 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.context.ApplicationContext;
+import org.springframework.data.redis.connection.ReactiveRedisConnectionFactory;
+import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.ClassUtils;
 import reactor.core.publisher.Mono;
 
-/** Limits in Redis, on connections of their own. */
+/** Limits in Redis, on connections of their own. Needs Lettuce on the class path, Spring Data Redis may be missing. */
 final class RedisSharedStore implements SharedStore {
+
+    static final String LETTUCE = "io.lettuce.core.RedisClient";
+    static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
 
     private final Supplier<RedisStore> connect;
     private volatile RedisStore store;
 
-    /** Once per store: the end of the application and that of the bean both ask for it. */
+    /** Once per store: the end of the application may ask for it several times. */
     private volatile Mono<Void> closing;
 
-    private RedisSharedStore(
-            Supplier<RedisStore> connect, RateLimitProperties.Redis properties, @Nullable String application) {
-        String prefix = properties.prefix() == null ? prefixOf(application) : properties.prefix();
-        this.connect = () -> configured(connect.get(), prefix, properties);
-        this.store = this.connect.get();
+    private RedisSharedStore(Supplier<RedisStore> connect) {
+        this.connect = connect;
+        this.store = connect.get();
         this.closing = store.close().cache();
     }
 
-    private static RedisStore configured(RedisStore store, String prefix, RateLimitProperties.Redis properties) {
+    /**
+     * Connects to {@code reactor-ratelimit.redis.uri}, or where the application's Lettuce client connects; null if there is
+     * neither. The application does not wait for it: it connects in the background.
+     */
+    static @Nullable Supplier<SharedStore> find(RateLimitProperties.Redis properties, ApplicationContext application) {
+        boolean named = properties.uri() != null
+                || !PropertyChecks.orNone(properties.clusterUris()).isEmpty();
+        if (!ClassUtils.isPresent(LETTUCE, application.getClassLoader())) {
+            PropertyChecks.check(
+                    !named,
+                    "reactor-ratelimit.redis.uri",
+                    "needs Lettuce, which is not on the class path: add io.lettuce:lettuce-core");
+            return null;
+        }
+        if (!named && !hasConnectionFactory(application)) {
+            return null;
+        }
+        String name = application.getEnvironment().getProperty("spring.application.name");
+        return () -> {
+            Supplier<RedisStore> connect = named ? ownServer(properties) : ApplicationsServer.of(application);
+            return new RedisSharedStore(() -> configured(connect.get(), properties, name));
+        };
+    }
+
+    /** Whether the application has a Redis, of whichever client. */
+    static boolean hasConnectionFactory(ApplicationContext application) {
+        return ClassUtils.isPresent(FACTORY, application.getClassLoader()) && ApplicationsServer.isIn(application);
+    }
+
+    private static Supplier<RedisStore> ownServer(RateLimitProperties.Redis properties) {
+        String uri = properties.uri();
+        String[] nodes = PropertyChecks.orNone(properties.clusterUris()).toArray(String[]::new);
+        PropertyChecks.check(
+                uri == null || nodes.length == 0,
+                "reactor-ratelimit.redis.cluster-uris",
+                "is instead of reactor-ratelimit.redis.uri: choose one");
+        return () -> uri == null
+                ? PropertyChecks.of("reactor-ratelimit.redis.cluster-uris", () -> RedisStore.connectClusterAside(nodes))
+                : PropertyChecks.of("reactor-ratelimit.redis.uri", () -> RedisStore.connectAside(uri));
+    }
+
+    /** Applications that share a server do not share limits that happen to have one name. */
+    private static RedisStore configured(
+            RedisStore store, RateLimitProperties.Redis properties, @Nullable String application) {
+        String standard =
+                application == null || application.isBlank() ? "ratelimit" : "ratelimit:" + application.strip();
+        String prefix = properties.prefix() == null ? standard : properties.prefix();
         RedisStore prefixed = PropertyChecks.of("reactor-ratelimit.redis.prefix", () -> store.withPrefix(prefix));
         RedisStore versioned = PropertyChecks.of(
                 "reactor-ratelimit.redis.policy-epoch", () -> prefixed.withPolicyEpoch(properties.policyEpoch()));
@@ -40,46 +94,48 @@ final class RedisSharedStore implements SharedStore {
                 "reactor-ratelimit.redis.deadline", () -> versioned.withDeadline(properties.deadline()));
     }
 
-    /** Applications that share a server do not share limits that happen to have one name. */
-    private static String prefixOf(@Nullable String application) {
-        return application == null || application.isBlank() ? "ratelimit" : "ratelimit:" + application.strip();
-    }
+    /** Separate, because it names types of Spring Data Redis. */
+    private static final class ApplicationsServer {
 
-    /**
-     * On a server for the limits alone. The application does not wait for it: it connects in the background.
-     *
-     * @param application its name, if it has one
-     */
-    static RedisSharedStore connect(RateLimitProperties.Redis properties, @Nullable String application) {
-        List<String> nodes = PropertyChecks.orNone(properties.clusterUris());
-        PropertyChecks.check(
-                properties.uri() == null || nodes.isEmpty(),
-                "reactor-ratelimit.redis.cluster-uris",
-                "is instead of reactor-ratelimit.redis.uri: choose one");
-        Supplier<RedisStore> connect = nodes.isEmpty()
-                ? () -> PropertyChecks.of(
-                        "reactor-ratelimit.redis.uri",
-                        () -> RedisStore.connectAside(Objects.requireNonNull(properties.uri())))
-                : () -> PropertyChecks.of(
-                        "reactor-ratelimit.redis.cluster-uris",
-                        () -> RedisStore.connectClusterAside(nodes.toArray(String[]::new)));
-        return new RedisSharedStore(connect, properties, application);
-    }
+        private static final List<Class<?>> TYPES =
+                List.of(RedisConnectionFactory.class, ReactiveRedisConnectionFactory.class);
 
-    /**
-     * On the application's own client, with connections of our own, which are closed before it is.
-     *
-     * @param client yields it; a connection factory that was stopped has another one when it starts again
-     * @param application its name, if it has one
-     */
-    static RedisSharedStore on(
-            Supplier<AbstractRedisClient> client, RateLimitProperties.Redis properties, @Nullable String application) {
-        return new RedisSharedStore(
-                () -> client.get() instanceof RedisClusterClient cluster
+        static boolean isIn(ListableBeanFactory beans) {
+            return TYPES.stream().anyMatch(type -> beans.getBeanNamesForType(type, true, false).length > 0);
+        }
+
+        /** A connection factory that was stopped has another client when it starts again. Our connections are closed before it is. */
+        static Supplier<RedisStore> of(ListableBeanFactory beans) {
+            LettuceConnectionFactory factory = lettuce(beans);
+            return () -> {
+                AbstractRedisClient client = factory.getRequiredNativeClient();
+                return client instanceof RedisClusterClient cluster
                         ? RedisStore.connectAside(cluster)
-                        : RedisStore.connectAside((RedisClient) client.get()),
-                properties,
-                application);
+                        : RedisStore.connectAside((RedisClient) client);
+            };
+        }
+
+        /** The type of a bean definition may hide that it is of Lettuce, so the beans are asked. */
+        private static LettuceConnectionFactory lettuce(ListableBeanFactory beans) {
+            if (beans.getBeanProvider(RedisConnectionFactory.class).getIfUnique()
+                    instanceof LettuceConnectionFactory only) {
+                return only;
+            }
+            List<LettuceConnectionFactory> found = TYPES.stream()
+                    .<Object>flatMap(type -> beans.getBeanProvider(type).stream())
+                    .flatMap(bean -> bean instanceof LettuceConnectionFactory one ? Stream.of(one) : Stream.empty())
+                    .distinct()
+                    .toList();
+            PropertyChecks.check(
+                    !found.isEmpty(),
+                    "reactor-ratelimit.redis.uri",
+                    "is needed, or reactor-ratelimit.store: local: the application's Redis connection factory is not one of Lettuce");
+            PropertyChecks.check(
+                    found.size() == 1,
+                    "reactor-ratelimit.redis.uri",
+                    "is needed, or a @Primary connection factory, or reactor-ratelimit.store: local: the application has several");
+            return found.get(0);
+        }
     }
 
     @Override

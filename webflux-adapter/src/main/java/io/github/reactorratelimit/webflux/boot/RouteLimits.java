@@ -2,10 +2,12 @@ package io.github.reactorratelimit.webflux.boot;
 
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter;
+import io.github.reactorratelimit.webflux.gateway.GatewayRateLimiter.Config;
 import io.github.reactorratelimit.webflux.gateway.GatewayRules;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
@@ -26,22 +28,20 @@ final class RouteLimits implements GatewayRules {
     private final RateLimits limits;
     private final Map<String, Made> made = new ConcurrentHashMap<>();
 
-    /** A limit, and the arguments of the route when it was made or changed. */
-    private static final class Made {
-
-        private final Map<String, String> said;
-        private final ConfiguredLimit limit;
-
-        /** The last change that failed; the gateway makes another object when it reads the route again. */
-        private volatile GatewayRateLimiter.@Nullable Config failed;
+    /**
+     * A limit.
+     *
+     * @param said the arguments of the route when it was made or changed
+     * @param failed the last change that failed; the gateway makes another object when it reads the route again
+     */
+    private record Made(Map<String, String> said, ConfiguredLimit limit, AtomicReference<@Nullable Config> failed) {
 
         Made(Map<String, String> said, ConfiguredLimit limit) {
-            this.said = said;
-            this.limit = limit;
+            this(said, limit, new AtomicReference<>());
         }
 
-        boolean isOf(Map<String, String> now, GatewayRateLimiter.Config config) {
-            GatewayRateLimiter.Config lastFailed = failed;
+        boolean isOf(Map<String, String> now, Config config) {
+            Config lastFailed = failed.get();
             return said.equals(now) && (lastFailed == null || lastFailed == config);
         }
     }
@@ -51,7 +51,7 @@ final class RouteLimits implements GatewayRules {
     }
 
     @Override
-    public RateLimitRule of(String routeId, GatewayRateLimiter.@Nullable Config config) {
+    public RateLimitRule of(String routeId, @Nullable Config config) {
         if (config == null) {
             return named(routeId, null);
         }
@@ -64,7 +64,7 @@ final class RouteLimits implements GatewayRules {
                 at(routeId) + ".use",
                 "names a limit, which has its own numbers: choose either that or limit");
         Made now = made.get(routeId);
-        return now != null && now.isOf(said, config) ? now.limit.rule() : changed(routeId, said, config);
+        return now != null && now.isOf(said, config) ? now.limit().rule() : changed(routeId, said, config);
     }
 
     private static String at(String routeId) {
@@ -85,21 +85,21 @@ final class RouteLimits implements GatewayRules {
         return limit.rule();
     }
 
-    private RateLimitRule changed(String routeId, Map<String, String> said, GatewayRateLimiter.Config config) {
+    private RateLimitRule changed(String routeId, Map<String, String> said, Config config) {
         return made.compute(routeId, (id, before) -> {
                     if (before == null) {
                         return new Made(said, make(id, said));
                     }
                     return before.isOf(said, config) ? before : changed(before, id, said, config);
                 })
-                .limit
+                .limit()
                 .rule();
     }
 
-    private Made changed(Made before, String routeId, Map<String, String> said, GatewayRateLimiter.Config config) {
+    private Made changed(Made before, String routeId, Map<String, String> said, Config config) {
         LimitProperties wanted = properties(routeId, said);
         LimitSettings numbers = limits.factory().settings(wanted, at(routeId));
-        ConfiguredLimit limit = before.limit;
+        ConfiguredLimit limit = before.limit();
         if (!limit.properties().fixed().equals(wanted.fixed()) || limit.isOfAnotherKind(numbers)) {
             ConfiguredLimit replacement = make(routeId, said);
             limits.discard(limit);
@@ -107,7 +107,7 @@ final class RouteLimits implements GatewayRules {
         }
         Made after = new Made(said, limit);
         limit.change(numbers).subscribe(done -> LOG.info("The limit of route '{}' was changed", routeId), error -> {
-            after.failed = config;
+            after.failed.set(config);
             LOG.error(
                     "The limit of route '{}' could not be changed; the next refresh of routes tries again",
                     routeId,
@@ -134,7 +134,7 @@ final class RouteLimits implements GatewayRules {
         Map<String, Object> all = new LinkedHashMap<>(said);
         all.put("key", "all");
         try {
-            return RateLimitRefresher.read(all);
+            return PropertyReader.read(all);
         } catch (BindException unreadable) {
             String reason = RateLimitConfigurationFailureAnalyzer.reasonOf(unreadable);
             throw new RateLimitConfigurationException(

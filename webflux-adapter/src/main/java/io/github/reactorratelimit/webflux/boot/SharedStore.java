@@ -5,11 +5,10 @@ import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 
 /** Where instances of an application keep their limits together. Names no type of Redis, which may not be on the class path. */
-interface SharedStore extends Disposable {
+interface SharedStore {
 
     /**
      * A store for limits.
@@ -28,12 +27,6 @@ interface SharedStore extends Disposable {
 
     /** Connects again after it was closed. Limiters need new stores. */
     void reopen();
-
-    /** Closes without waiting for the end. */
-    @Override
-    default void dispose() {
-        close().subscribe();
-    }
 
     /**
      * How a store is.

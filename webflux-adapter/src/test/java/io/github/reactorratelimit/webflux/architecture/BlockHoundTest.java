@@ -7,7 +7,6 @@ import io.github.reactorratelimit.ConcurrencyLimit;
 import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.RateLimitEngine;
-import io.github.reactorratelimit.webflux.RateLimitMode;
 import io.github.reactorratelimit.webflux.RateLimitWebFilter;
 import io.github.reactorratelimit.webflux.StatusSet;
 import io.github.reactorratelimit.webflux.testing.ElsewhereLimiter;
@@ -76,7 +75,7 @@ class BlockHoundTest {
                     .rule(byUser("delayed")
                             .path("/delayed")
                             .policy(TokenBucket.of(1, Duration.ofMillis(50)))
-                            .mode(RateLimitMode.delay(Duration.ofMinutes(1)))
+                            .delay(Duration.ofMinutes(1))
                             .build())
                     .rule(byUser("parallel")
                             .path("/parallel")

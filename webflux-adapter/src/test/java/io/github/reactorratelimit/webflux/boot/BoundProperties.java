@@ -21,7 +21,7 @@ final class BoundProperties {
     static RateLimitProperties of(String yaml) {
         StandardEnvironment environment = new StandardEnvironment();
         sources(yaml).forEach(environment.getPropertySources()::addFirst);
-        return RateLimitRefresher.read(environment);
+        return PropertyReader.read(environment);
     }
 
     /** Limits in this process. */
@@ -31,18 +31,22 @@ final class BoundProperties {
 
     /** Limits in this store. */
     static RateLimits limits(RateLimitProperties properties, @Nullable Supplier<SharedStore> shared) {
-        LimitKeys keys = new LimitKeys(
-                ClientAddressFactory.address(properties.clientAddress()), PathPatternParser.defaultInstance, name -> {
+        LimitKey.Maker keys = new LimitKey.Maker(
+                ClientAddressFactory.address(properties.clientAddress(), false),
+                PathPatternParser.defaultInstance,
+                name -> {
                     throw new IllegalArgumentException(name);
                 });
         return new RateLimits(
                 properties,
+                () -> properties,
                 new LimitFactory(
                         keys,
                         new LimitStores(properties, shared),
                         name -> RateLimitRecorder.NOOP,
                         ClientAddressFactory.exempt(
-                                properties.allowList(), ClientAddressFactory.address(properties.clientAddress())),
+                                properties.allowList(),
+                                ClientAddressFactory.address(properties.clientAddress(), false)),
                         0));
     }
 

@@ -2,7 +2,6 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.github.reactorratelimit.RateLimiter;
 import io.github.reactorratelimit.TokenBucket;
 import io.github.reactorratelimit.webflux.RateLimitRule;
 import io.github.reactorratelimit.webflux.RateLimited;
@@ -376,15 +375,14 @@ class LimitsTest {
     void everyAlgorithmCanBeChosen() {
         for (LimitProperties.Algorithm algorithm : LimitProperties.Algorithm.values()) {
             String rate = algorithm == LimitProperties.Algorithm.CONCURRENCY ? "2" : "2 per minute";
-            LimitProperties limit = BoundProperties.of("""
+            RateLimits limits = BoundProperties.limits(BoundProperties.of("""
                     reactor-ratelimit.limits: {some: {key: all, limit: %s, algorithm: %s}}
                     """.formatted(
-                            rate, algorithm.name().toLowerCase(Locale.ROOT).replace('_', '-')))
-                    .limits()
-                    .get("some");
-            RateLimiter limiter = RateLimiter.of(new LimitPolicies(limit, "here").policy());
+                            rate, algorithm.name().toLowerCase(Locale.ROOT).replace('_', '-'))));
             long capacity = algorithm == LimitProperties.Algorithm.LEAKY_BUCKET ? 1_000 : 2;
-            assertThat(limiter.policy().capacity()).as(algorithm.name()).isEqualTo(capacity);
+            assertThat(limits.limiter("some").orElseThrow().policy().capacity())
+                    .as(algorithm.name())
+                    .isEqualTo(capacity);
         }
     }
 }

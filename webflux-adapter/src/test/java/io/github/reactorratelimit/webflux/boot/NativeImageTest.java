@@ -8,6 +8,7 @@ import java.io.IOException;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.hint.MemberCategory;
 import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.TypeReference;
 import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.core.io.Resource;
@@ -67,6 +68,19 @@ class NativeImageTest {
                         .and(RuntimeHintsPredicates.reflection()
                                 .onConstructorInvocation(GatewayRateLimiter.Config.class.getConstructor())))
                 .accepts(hints);
+    }
+
+    @Test
+    void optionalClassesAreFoundByName() {
+        for (String optional : new String[] {
+            "io.lettuce.core.RedisClient",
+            "org.springframework.data.redis.connection.RedisConnectionFactory",
+            "org.springframework.boot.actuate.endpoint.annotation.Endpoint"
+        }) {
+            assertThat(RuntimeHintsPredicates.reflection().onType(TypeReference.of(optional)))
+                    .as(optional)
+                    .accepts(hints);
+        }
     }
 
     @Test

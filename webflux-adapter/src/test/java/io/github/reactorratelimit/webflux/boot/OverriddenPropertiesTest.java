@@ -2,6 +2,7 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.webflux.boot.RateLimits.Refreshed;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;
@@ -40,7 +41,7 @@ class OverriddenPropertiesTest {
                         new SystemEnvironmentPropertySource(
                                 StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
         ConfigurationPropertySources.attach(environment);
-        return RateLimitRefresher.read(environment);
+        return PropertyReader.read(environment);
     }
 
     @ParameterizedTest
@@ -52,6 +53,20 @@ class OverriddenPropertiesTest {
         LimitProperties limit = properties.limits().get("per-client");
         assertThat(limit.limit()).isEqualTo(Rate.parse("7 per day"));
         assertThat(limit.key()).containsExactly(LimitKey.parse("ip"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"REACTORRATELIMIT_LIMITS_PERCLIENT_LIMIT", "REACTOR_RATELIMIT_LIMITS_PER_CLIENT_LIMIT"})
+    void environmentVariableOverridesOneValueOfAStartedApplication(String variable) {
+        try (WebApplication application = WebApplication.startWithVariables(FILE, Map.of(variable, "3 per day"))) {
+            assertThat(application.get("/hello").headers().allValues("RateLimit-Policy"))
+                    .containsExactly("\"per-client\";q=3;w=86400");
+            assertThat(application.statuses(3, "/hello")).containsExactly(200, 200, 429);
+
+            Refreshed refreshed = application.bean(RateLimits.class).refresh().block();
+            assertThat(refreshed.changed()).isEmpty();
+            assertThat(refreshed.needRestart()).isEmpty();
+        }
     }
 
     @Test
@@ -73,7 +88,7 @@ class OverriddenPropertiesTest {
                 .addFirst(new MapPropertySource(
                         "override", Map.of("reactor-ratelimit.limits.perClient.limit", "7 per day")));
 
-        RateLimitProperties properties = RateLimitRefresher.read(environment);
+        RateLimitProperties properties = PropertyReader.read(environment);
 
         assertThat(properties.limits()).containsOnlyKeys("per-client");
         assertThat(properties.limits().get("per-client").limit()).isEqualTo(Rate.parse("7 per day"));
@@ -94,8 +109,8 @@ class OverriddenPropertiesTest {
         StandardEnvironment after = environment(file);
         after.getPropertySources().addLast(more);
 
-        assertThat(RateLimitRefresher.read(before).limits().keySet()).containsExactly("z", "c", "a", "b");
-        assertThat(RateLimitRefresher.read(after).limits().keySet()).containsExactly("z", "c", "a", "b");
+        assertThat(PropertyReader.read(before).limits().keySet()).containsExactly("z", "c", "a", "b");
+        assertThat(PropertyReader.read(after).limits().keySet()).containsExactly("z", "c", "a", "b");
     }
 
     @Test

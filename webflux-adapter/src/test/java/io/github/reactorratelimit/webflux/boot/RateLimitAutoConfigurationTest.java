@@ -51,7 +51,6 @@ class RateLimitAutoConfigurationTest {
                     HttpHandlerAutoConfiguration.class,
                     WebFluxAutoConfiguration.class,
                     RateLimitAutoConfiguration.class,
-                    RateLimitRedisAutoConfiguration.class,
                     RateLimitActuatorAutoConfiguration.class));
 
     @Test
@@ -62,8 +61,7 @@ class RateLimitAutoConfigurationTest {
                 .hasSingleBean(RateLimitedHandlerAdapter.class)
                 .hasSingleBean(ClientAddress.class)
                 .hasBean("rateLimitWebFilter")
-                .hasBean("rateLimitAfterAuthenticationWebFilter")
-                .doesNotHaveBean(SharedStore.class));
+                .hasBean("rateLimitAfterAuthenticationWebFilter"));
     }
 
     @Test
@@ -79,8 +77,7 @@ class RateLimitAutoConfigurationTest {
     @Test
     void nothingIsThereInAnApplicationWithoutAServer() {
         new ApplicationContextRunner()
-                .withConfiguration(
-                        AutoConfigurations.of(RateLimitAutoConfiguration.class, RateLimitRedisAutoConfiguration.class))
+                .withConfiguration(AutoConfigurations.of(RateLimitAutoConfiguration.class))
                 .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(RateLimits.class));
     }
 
@@ -89,9 +86,7 @@ class RateLimitAutoConfigurationTest {
         return new ApplicationContextRunner()
                 .withInitializer(context -> context.getBeanFactory().registerScope("session", new SimpleThreadScope()))
                 .withConfiguration(AutoConfigurations.of(
-                        RateLimitServletAutoConfiguration.class,
-                        RateLimitAutoConfiguration.class,
-                        RateLimitRedisAutoConfiguration.class));
+                        RateLimitServletAutoConfiguration.class, RateLimitAutoConfiguration.class));
     }
 
     @Test
@@ -376,8 +371,8 @@ class RateLimitAutoConfigurationTest {
     void nobodyConnectsToRedisForLocalLimits() {
         runner.withPropertyValues(ONE_LIMIT)
                 .withPropertyValues("reactor-ratelimit.redis.uri=redis://127.0.0.1:1", "reactor-ratelimit.store=local")
-                .run(context -> assertThat(context.getBeanFactory().containsSingleton("rateLimitRedisStore"))
-                        .isFalse());
+                .run(context ->
+                        assertThat(context.getBean(RateLimits.class).shared()).isNull());
     }
 
     @Test

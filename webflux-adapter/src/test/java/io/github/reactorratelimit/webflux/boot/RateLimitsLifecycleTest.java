@@ -98,7 +98,7 @@ class RateLimitsLifecycleTest {
             application.context().start();
 
             assertThat(limiter.peek("key").block().remaining()).isEqualTo(2);
-            assertThat(application.bean(RateLimitsLifecycle.class).isRunning()).isTrue();
+            assertThat(application.bean(RateLimits.class).isRunning()).isTrue();
         }
     }
 }

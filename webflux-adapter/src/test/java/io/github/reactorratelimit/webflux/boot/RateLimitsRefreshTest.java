@@ -39,8 +39,7 @@ class RateLimitsRefreshTest {
             assertThat(application.statuses(3, "/hello")).containsOnly(200);
             replaceConfiguration(application, BEFORE.replace("3 per day", "5 per day"));
 
-            Refreshed refreshed =
-                    application.bean(RateLimitRefresher.class).refresh().block();
+            Refreshed refreshed = application.bean(RateLimits.class).refresh().block();
 
             assertThat(refreshed.changed()).containsExactly("changing");
             assertThat(refreshed.needRestart()).isEmpty();
@@ -93,8 +92,8 @@ class RateLimitsRefreshTest {
                     BEFORE.replace("limit: 3 per day", "limit: 9 per day")
                             .replace("limit: 5 per day", "limit: 5 per day, burst: 0"));
 
-            assertThatThrownBy(() ->
-                            application.bean(RateLimitRefresher.class).refresh().block())
+            assertThatThrownBy(
+                            () -> application.bean(RateLimits.class).refresh().block())
                     .hasStackTraceContaining("reactor-ratelimit.limits.staying.burst");
 
             assertThat(application

@@ -28,7 +28,6 @@ class ReplaceableBeansTest {
                     HttpHandlerAutoConfiguration.class,
                     WebFluxAutoConfiguration.class,
                     RateLimitAutoConfiguration.class,
-                    RateLimitRedisAutoConfiguration.class,
                     RateLimitActuatorAutoConfiguration.class))
             .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
             .withPropertyValues(

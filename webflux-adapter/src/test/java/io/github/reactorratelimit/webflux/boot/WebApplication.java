@@ -14,18 +14,24 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalysisReporter;
+import org.springframework.boot.web.context.reactive.StandardReactiveWebEnvironment;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
+import org.springframework.core.env.StandardEnvironment;
+import org.springframework.core.env.SystemEnvironmentPropertySource;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PostMapping;
@@ -39,7 +45,7 @@ import reactor.core.publisher.Mono;
  * A Boot application on a real server and a free port, whose configuration is a text of YAML. Each request has a connection of its own:
  * Actuator's endpoints answer on other threads than the connection's, after which Reactor Netty 1.3.7 may stop reading it (reactor-netty#4361).
  */
-final class WebApplication implements AutoCloseable {
+public final class WebApplication implements AutoCloseable {
 
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
     private static final String SPRING_DATA_REDIS =
@@ -83,20 +89,37 @@ final class WebApplication implements AutoCloseable {
     }
 
     /** Among the sources: the application is a gateway too. */
-    static final class Gateway {}
+    public static final class Gateway {}
 
     /** Starts it with this configuration file; more beans come from {@code sources}. It has no Redis of its own. */
-    static WebApplication start(String yaml, Class<?>... sources) {
+    public static WebApplication start(String yaml, Class<?>... sources) {
         return start(yaml, List.of("spring.autoconfigure.exclude=" + SPRING_DATA_REDIS), sources);
     }
 
     /** Starts it with properties beside the file. */
     static WebApplication start(String yaml, List<String> properties, Class<?>... sources) {
+        return start(yaml, properties, null, sources);
+    }
+
+    /** Starts it with these environment variables, and no others. */
+    static WebApplication startWithVariables(String yaml, Map<String, Object> variables) {
+        ConfigurableEnvironment environment = new StandardReactiveWebEnvironment();
+        environment
+                .getPropertySources()
+                .replace(
+                        StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
+                        new SystemEnvironmentPropertySource(
+                                StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME, variables));
+        return start(yaml, List.of("spring.autoconfigure.exclude=" + SPRING_DATA_REDIS), environment);
+    }
+
+    private static WebApplication start(
+            String yaml, List<String> properties, @Nullable ConfigurableEnvironment environment, Class<?>... sources) {
         List<String> all = new ArrayList<>(properties);
         all.add("server.port=0");
         Path file = write(yaml);
         try {
-            return new WebApplication(run(file, all, sources), file);
+            return new WebApplication(run(file, all, environment, sources), file);
         } catch (RuntimeException failed) {
             delete(file);
             throw failed;
@@ -127,13 +150,17 @@ final class WebApplication implements AutoCloseable {
         }
     }
 
-    private static ConfigurableApplicationContext run(Path file, List<String> properties, Class<?>... sources) {
+    private static ConfigurableApplicationContext run(
+            Path file, List<String> properties, @Nullable ConfigurableEnvironment environment, Class<?>... sources) {
         boolean gateway = List.of(sources).contains(Gateway.class);
         SpringApplication application = new SpringApplicationBuilder(Minimal.class)
                 .sources(sources)
                 .web(WebApplicationType.REACTIVE)
                 .registerShutdownHook(false)
                 .build();
+        if (environment != null) {
+            application.setEnvironment(environment);
+        }
         return application.run(Stream.concat(
                         Stream.of(
                                 "--spring.config.location=" + file.toUri(),
@@ -156,7 +183,7 @@ final class WebApplication implements AutoCloseable {
     }
 
     /** Another configuration in its file, which it does not know of before it reads that again. */
-    void rewrite(String yaml) {
+    public void rewrite(String yaml) {
         try {
             Files.writeString(file, yaml, StandardCharsets.UTF_8);
         } catch (IOException e) {
@@ -172,7 +199,7 @@ final class WebApplication implements AutoCloseable {
         }
     }
 
-    ConfigurableApplicationContext context() {
+    public ConfigurableApplicationContext context() {
         return context;
     }
 
@@ -184,7 +211,7 @@ final class WebApplication implements AutoCloseable {
         return context.getBean(Environment.class).getRequiredProperty("local.server.port", Integer.class);
     }
 
-    HttpResponse<String> get(String target, String... headers) {
+    public HttpResponse<String> get(String target, String... headers) {
         return send(request(target, headers).GET());
     }
 
@@ -200,7 +227,7 @@ final class WebApplication implements AutoCloseable {
     }
 
     /** The statuses of so many requests, one after the other. */
-    List<Integer> statuses(int requests, String target, String... headers) {
+    public List<Integer> statuses(int requests, String target, String... headers) {
         return IntStream.range(0, requests)
                 .mapToObj(i -> get(target, headers).statusCode())
                 .toList();
