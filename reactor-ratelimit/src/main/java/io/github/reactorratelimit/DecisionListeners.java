@@ -27,11 +27,6 @@ record DecisionListeners(GuardedRecorder recorder, @Nullable Shadow shadow) {
         return recorder.isEmpty() && shadow == null;
     }
 
-    /** Something else happened. */
-    void counted(Event event, long permits) {
-        recorder.counted(event, permits);
-    }
-
     /** A request was decided on the fast path. With a shadow its permits are spent for good. */
     void decidedNow(String key, boolean allowed, long permits) {
         recorder.decided(key, allowed, permits);

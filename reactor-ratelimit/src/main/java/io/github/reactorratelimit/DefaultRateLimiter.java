@@ -318,7 +318,7 @@ final class DefaultRateLimiter implements RateLimiter, DirectLimiter {
             }
             debit.refunded();
             if (policies.isReplaced(debit)) {
-                listeners.counted(Event.REFUND_LOST, debit.permits());
+                listeners.recorder().counted(Event.REFUND_LOST, debit.permits());
                 return Mono.empty();
             }
             return state.refundNow(debit) ? Mono.empty() : state.refund(debit);

@@ -54,11 +54,6 @@ public record LeakyBucket(long permits, Duration period, long queueCapacity, boo
         return of(permits, Duration.ofSeconds(1));
     }
 
-    /** {@code permits} per minute, a queue of at most {@value #DEFAULT_QUEUE_CAPACITY} permits. */
-    public static LeakyBucket perMinute(long permits) {
-        return of(permits, Duration.ofMinutes(1));
-    }
-
     /** The same rate with a queue of at most {@code queueCapacity} permits. */
     public LeakyBucket withQueue(long queueCapacity) {
         return new LeakyBucket(permits, period, queueCapacity, strict);

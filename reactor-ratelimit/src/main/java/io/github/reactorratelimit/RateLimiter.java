@@ -219,14 +219,9 @@ public interface RateLimiter extends Disposable {
      */
     record PermitRequest(RateLimiter limiter, String key, long permits) {}
 
-    /** A request for one permit, for {@link #acquireAll}. */
+    /** A request for one permit, for {@link #acquireAll}; {@link PermitRequest} for more. */
     static PermitRequest permits(RateLimiter limiter, String key) {
         return new PermitRequest(limiter, key, 1);
-    }
-
-    /** A request for several permits, for {@link #acquireAll}. */
-    static PermitRequest permits(RateLimiter limiter, String key, long permits) {
-        return new PermitRequest(limiter, key, permits);
     }
 
     /**

@@ -31,7 +31,7 @@ record Settling(
     }
 
     Reservation open(String key, Decision decision) {
-        listeners.counted(Event.RESERVED, decision.permits());
+        listeners.recorder().counted(Event.RESERVED, decision.permits());
         return new OpenReservation(key, decision);
     }
 
@@ -55,7 +55,7 @@ record Settling(
         return tracked(policies.findOrLast(key)
                 .flatMap(policy -> chargeUnder(key, policy, permits))
                 .onErrorResume(lost -> {
-                    listeners.counted(Event.CHARGE_LOST, permits);
+                    listeners.recorder().counted(Event.CHARGE_LOST, permits);
                     return Mono.just(permits);
                 }));
     }
@@ -69,7 +69,7 @@ record Settling(
         }
         return charged.doOnNext(uncharged -> {
             if (uncharged > 0) {
-                listeners.counted(Event.UNCHARGED, uncharged);
+                listeners.recorder().counted(Event.UNCHARGED, uncharged);
             }
         });
     }
@@ -131,7 +131,7 @@ record Settling(
                     return Mono.fromSupplier(() -> settlement(settledBy(before), true));
                 }
                 long spent = spent(before, actual);
-                listeners.counted(Event.SETTLED, spent);
+                listeners.recorder().counted(Event.SETTLED, spent);
                 Debit debit = decision.debit().filter(Debit::claim).orElse(null);
                 return correct(debit, before, spent).then(Mono.fromSupplier(() -> settlement(spent, false)));
             });

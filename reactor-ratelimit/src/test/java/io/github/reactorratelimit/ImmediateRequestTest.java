@@ -4,6 +4,7 @@ import static io.github.reactorratelimit.RateLimiter.permits;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.github.reactorratelimit.RateLimiter.PermitRequest;
 import io.github.reactorratelimit.operator.RateLimitOperators;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -108,7 +109,7 @@ class ImmediateRequestTest {
     void denialOfOneLimiterReturnsWhatTheOthersTook() {
         RateLimiter full = RateLimiter.of(TokenBucket.of(1, Duration.ofDays(1)));
         full.tryAcquire("k").block();
-        JointDecision joint = RateLimiter.acquireAll(List.of(permits(limiter, "k", 3), permits(full, "k")))
+        JointDecision joint = RateLimiter.acquireAll(List.of(new PermitRequest(limiter, "k", 3), permits(full, "k")))
                 .block();
         assertThat(joint.allowed()).isFalse();
         assertThat(joint.decisions()).extracting(Decision::allowed).containsExactly(true, false);
@@ -118,7 +119,8 @@ class ImmediateRequestTest {
     @Test
     void closedLimiterFailsTheRequestAndReturnsWhatTheOthersTook() {
         RateLimiter closed = RateLimiter.of(TokenBucket.of(1, Duration.ofDays(1)));
-        Mono<JointDecision> both = RateLimiter.acquireAll(List.of(permits(limiter, "k", 3), permits(closed, "k")));
+        Mono<JointDecision> both =
+                RateLimiter.acquireAll(List.of(new PermitRequest(limiter, "k", 3), permits(closed, "k")));
         closed.close().block();
         assertThatThrownBy(both::block).isInstanceOf(RateLimiterClosedException.class);
         assertThat(spent()).isZero();

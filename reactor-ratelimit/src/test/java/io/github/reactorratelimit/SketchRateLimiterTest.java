@@ -83,6 +83,17 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
     }
 
     @Test
+    void usageBeyondTheEstimateIsChargedAsFarAsPermitsAreAvailableIfThereIsNoDebt() {
+        RateLimiter limiter = RateLimiter.builder(Gcra.of(5, ofHours(1)))
+                .store(SketchStore.ofBytes(1 << 10))
+                .maxDebt(0)
+                .build();
+        Reservation reserved = limiter.reserve("a", 2).block(PATIENCE);
+        assertThat(reserved.settle(9).block(PATIENCE)).isEqualTo(new Settlement(2, 9, 4, false));
+        assertThat(now(limiter.peek("a")).remaining()).isZero();
+    }
+
+    @Test
     void refundThatOthersCountOnIsLostAndCounted() {
         AtomicLong lost = new AtomicLong();
         AtomicLong refunded = new AtomicLong();

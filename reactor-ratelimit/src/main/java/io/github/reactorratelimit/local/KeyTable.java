@@ -86,16 +86,9 @@ abstract class KeyTable {
     abstract void refund(String key, LongSupplier clock, long debitedAt, long permits);
 
     /**
-     * Takes as many of the permits as are available: the spend under another policy. Has no effect on a concurrency limit,
-     * because no refund would bring those permits back.
-     */
-    void charge(String key, long now, long permits) {
-        overdraw(key, now, permits, 0);
-    }
-
-    /**
      * Takes the permits whether they are available or not, so that at most {@code maxDebt} are overdrawn. Of several parts of
-     * a policy each takes as many as it can. Has no effect on a concurrency limit.
+     * a policy each takes as many as it can. Has no effect on a concurrency limit, because no refund would bring those
+     * permits back.
      *
      * @return how many were not taken, of the part that took fewest
      */

@@ -15,19 +15,16 @@ final class KeyTables {
 
     private KeyTables() {}
 
-    private static final int OVERFLOW_CELLS = 1 << 16;
+    /** How many cells the keys of a limiter share that find no room. */
+    static final int OVERFLOW_CELLS = 1 << 16;
 
     /**
      * An empty table.
      *
+     * @param overflowCells how many cells the keys share that find no room, a power of two
      * @param carried what keys that enter start with; null if they start fresh
      * @throws IllegalArgumentException if {@code maxKeys < 1}, or the policy has no exact steps at this tick
      */
-    static KeyTable of(RateLimitPolicy policy, Algorithms.Clock clock, int maxKeys, @Nullable CarriedSpend carried) {
-        return of(policy, clock, maxKeys, OVERFLOW_CELLS, carried);
-    }
-
-    /** @param overflowCells how many cells the keys share that find no room, a power of two */
     static KeyTable of(
             RateLimitPolicy policy,
             Algorithms.Clock clock,

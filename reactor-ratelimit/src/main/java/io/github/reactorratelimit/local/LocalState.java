@@ -249,7 +249,7 @@ final class LocalState implements LimiterState {
             next.table.reset(key, this::now);
             // A request that still names the policy before finds nothing left.
             List<Spending> spent = version(from).table.spendAll(key, now);
-            next.table.charge(key, now, Spending.under(next.policy, spent));
+            next.table.overdraw(key, now, Spending.under(next.policy, spent), 0);
             replan(key, to);
         });
     }

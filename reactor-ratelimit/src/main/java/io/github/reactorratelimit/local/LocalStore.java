@@ -50,7 +50,8 @@ public final class LocalStore implements RateLimitStore {
                 new PolicyTables.Kind(
                         MAX_POLICIES,
                         "the policy resolver should return a few plans, not one policy per key",
-                        (policy, clock, carried) -> KeyTables.of(policy, clock, maxKeys, carried)));
+                        (policy, clock, carried) ->
+                                KeyTables.of(policy, clock, maxKeys, KeyTables.OVERFLOW_CELLS, carried)));
     }
 
     @Override

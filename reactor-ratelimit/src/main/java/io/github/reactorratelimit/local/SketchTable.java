@@ -182,17 +182,17 @@ final class SketchTable extends KeyTable {
     @Override
     void refund(String key, LongSupplier clock, long debitedAt, long permits) {}
 
+    /** Other keys would owe a debt too, so there is none. */
     @Override
-    void charge(String key, long now, long permits) {
+    long overdraw(String key, long now, long permits, long maxDebt) {
+        if (maxDebt > 0) {
+            throw new UnsupportedOperationException("a SketchStore cannot charge more than was reserved");
+        }
         long charged;
         do {
             charged = Math.min(permits, steps.remaining(least(key, now), now));
         } while (charged > 0 && !take(key, now, charged, null));
-    }
-
-    @Override
-    long overdraw(String key, long now, long permits, long maxDebt) {
-        throw new UnsupportedOperationException("a SketchStore cannot charge more than was reserved");
+        return permits - charged;
     }
 
     /** The cells belong to other keys too, so they stay as they are. */

@@ -71,11 +71,11 @@ class KeyTableTest {
 
     @Test
     void chargeTakesAsManyAsAreThere() {
-        table.charge(KEY, 0, 3);
+        table.overdraw(KEY, 0, 3, 0);
         assertThat(table.read(KEY, 0, 1).remaining()).isEqualTo(2);
-        table.charge(KEY, 0, 1_000);
+        table.overdraw(KEY, 0, 1_000, 0);
         assertThat(table.read(KEY, 0, 1).remaining()).isZero();
-        table.charge(KEY, 0, 1);
+        table.overdraw(KEY, 0, 1, 0);
         assertThat(table.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
     }
 
@@ -238,7 +238,7 @@ class KeyTableTest {
     void chargePastTheBoundTakesFromTheOverflowCell() {
         KeyTable small = Tables.of(gcra(INTERVAL, BURST), 1);
         Tables.tryDebit(small, OTHER, 0, 5);
-        small.charge(KEY, 0, 100);
+        small.overdraw(KEY, 0, 100, 0);
         assertThat(small.waitTicks(KEY, 0, 1)).isEqualTo(INTERVAL);
     }
 
@@ -288,7 +288,7 @@ class KeyTableTest {
         KeyTable small = Tables.of(ConcurrencyLimit.of(3), 1);
         Tables.tryDebit(small, KEY, 0, 2);
         small.reset(KEY, () -> 1);
-        small.charge(KEY, 1, 1);
+        small.overdraw(KEY, 1, 1, 0);
         assertThat(small.read(KEY, 1, 1).remaining()).isOne();
     }
 }

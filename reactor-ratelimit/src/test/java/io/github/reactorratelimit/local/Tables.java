@@ -27,7 +27,7 @@ final class Tables {
     private Tables() {}
 
     static KeyTable of(RateLimitPolicy policy, int maxKeys) {
-        return KeyTables.of(policy, CLOCK, maxKeys, null);
+        return KeyTables.of(policy, CLOCK, maxKeys, KeyTables.OVERFLOW_CELLS, null);
     }
 
     static KeyTable of(RateLimitPolicy policy, int maxKeys, int overflowCells) {

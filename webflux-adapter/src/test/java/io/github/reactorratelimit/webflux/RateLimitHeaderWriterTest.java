@@ -35,7 +35,8 @@ class RateLimitHeaderWriterTest {
     }
 
     private Grant granted(RateLimitRule by, long remaining) {
-        return new Grant(by, by.limiter(), Decision.wouldAllow(POLICY, 1, remaining, 60_000_000_000L, 1_000_000_000L), null);
+        return new Grant(
+                by, by.limiter(), Decision.wouldAllow(POLICY, 1, remaining, 60_000_000_000L, 1_000_000_000L), null);
     }
 
     private HttpHeaders deniedFields(HeaderOptions options, double random, long retryAfterNanos) {

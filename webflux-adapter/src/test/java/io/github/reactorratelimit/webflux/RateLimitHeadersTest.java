@@ -86,8 +86,7 @@ class RateLimitHeadersTest {
     /** The field is for when there is more, not for when nothing is spent any more. */
     @Test
     void allowedRequestIsNotToldWhenTheQuotaIsWhole() {
-        assertThat(write(Decision.wouldAllow(
-                        PER_MINUTE, 1, 0, ofMinutes(1).toNanos(), Decision.UNKNOWN)))
+        assertThat(write(Decision.wouldAllow(PER_MINUTE, 1, 0, ofMinutes(1).toNanos(), Decision.UNKNOWN)))
                 .containsEntry("RateLimit", "\"burst\";r=0");
     }
 

@@ -26,7 +26,7 @@ final class ClockJumps {
             TokenBucket.perMinute(60),
             TokenBucket.perMinute(60).stepwise(),
             new Gcra(60, ofMinutes(1), 20),
-            LeakyBucket.perMinute(60).withQueue(60),
+            LeakyBucket.of(60, Duration.ofMinutes(1)).withQueue(60),
             FixedWindow.of(60, ofMinutes(1)),
             FixedWindow.of(60, ofMinutes(1)).fromFirstRequest(),
             SlidingWindowLog.of(60, ofMinutes(1)),

@@ -46,7 +46,7 @@ class MemoryPerKeyTest {
         policies.put("token bucket", TokenBucket.perMinute(LIMIT));
         policies.put("token bucket, stepwise", TokenBucket.perMinute(LIMIT).stepwise());
         policies.put("GCRA", Gcra.perMinute(LIMIT));
-        policies.put("leaky bucket", LeakyBucket.perMinute(LIMIT));
+        policies.put("leaky bucket", LeakyBucket.of(LIMIT, Duration.ofMinutes(1)));
         policies.put("fixed window", FixedWindow.of(LIMIT, ofMinutes(1)));
         policies.put(
                 "window from first request", FixedWindow.of(LIMIT, ofMinutes(1)).fromFirstRequest());
