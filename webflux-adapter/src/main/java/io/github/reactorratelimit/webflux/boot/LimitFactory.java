@@ -64,6 +64,10 @@ final class LimitFactory {
         return stores.shared();
     }
 
+    void reconnect() {
+        stores.reconnect();
+    }
+
     LimitSettings settings(LimitProperties limit, String at) {
         return LimitSettings.of(limit, keys, at);
     }

@@ -7,6 +7,8 @@ import io.github.reactorratelimit.webflux.FailureAction;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.StoreKind;
 import io.github.reactorratelimit.webflux.boot.LimitProperties.WhenUnavailable;
 import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +18,7 @@ final class LimitStores {
     private final RateLimitProperties properties;
     private final RateLimitStore local;
     private final @Nullable Supplier<SharedStore> redis;
-    private @Nullable SharedStore shared;
+    private final AtomicReference<@Nullable SharedStore> shared = new AtomicReference<>();
 
     /**
      * @param redis connects to Redis if need be; null if there is none
@@ -76,10 +78,7 @@ final class LimitStores {
                 property,
                 "is redis, but there is none: set reactor-ratelimit.redis.uri, or spring-boot-starter-data-redis");
         Integer instances = mode == WhenUnavailable.LOCAL ? instances(policy, at) : null;
-        if (shared == null) {
-            shared = server.get();
-        }
-        SharedStore store = shared;
+        SharedStore store = shared(server);
         return PropertyChecks.of(at + ".prepaid", () -> store.store(mode, instances, prepaid));
     }
 
@@ -96,10 +95,29 @@ final class LimitStores {
         return isOpen ? FailureAction.ALLOW : FailureAction.DENY;
     }
 
+    /** Connects once: limits of routes may be the first at the same time. */
+    private SharedStore shared(Supplier<SharedStore> server) {
+        SharedStore known = shared.get();
+        if (known != null) {
+            return known;
+        }
+        SharedStore connected = server.get();
+        if (shared.compareAndSet(null, connected)) {
+            return connected;
+        }
+        connected.close().subscribe();
+        return Objects.requireNonNull(shared.get());
+    }
+
+    /** Connects again after the connections were closed. Limiters need new stores. */
+    void reconnect() {
+        shared.set(Objects.requireNonNull(redis).get());
+    }
+
     /** What limits share with other instances; null if none does. */
     @Nullable
     SharedStore shared() {
-        return shared;
+        return shared.get();
     }
 
     private Integer instances(RateLimitPolicy policy, String at) {

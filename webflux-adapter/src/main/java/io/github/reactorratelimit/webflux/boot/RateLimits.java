@@ -350,9 +350,8 @@ public final class RateLimits implements SmartLifecycle {
 
     @Override
     public void start() {
-        SharedStore shared = shared();
-        if (suspended && shared != null) {
-            shared.reopen();
+        if (suspended && shared() != null) {
+            factory.reconnect();
             limiters(StoreKind.REDIS).forEach(ManagedLimiter::reopen);
         }
         suspended = false;

@@ -28,15 +28,13 @@ final class RedisSharedStore implements SharedStore {
     static final String LETTUCE = "io.lettuce.core.RedisClient";
     static final String FACTORY = "org.springframework.data.redis.connection.RedisConnectionFactory";
 
-    private final Supplier<RedisStore> connect;
-    private volatile RedisStore store;
+    private final RedisStore store;
 
     /** Once per store: the end of the application may ask for it several times. */
-    private volatile Mono<Void> closing;
+    private final Mono<Void> closing;
 
-    private RedisSharedStore(Supplier<RedisStore> connect) {
-        this.connect = connect;
-        this.store = connect.get();
+    private RedisSharedStore(RedisStore store) {
+        this.store = store;
         this.closing = store.close().cache();
     }
 
@@ -58,10 +56,8 @@ final class RedisSharedStore implements SharedStore {
             return null;
         }
         String name = application.getEnvironment().getProperty("spring.application.name");
-        return () -> {
-            Supplier<RedisStore> connect = named ? ownServer(properties) : ApplicationsServer.of(application);
-            return new RedisSharedStore(() -> configured(connect.get(), properties, name));
-        };
+        return () -> new RedisSharedStore(
+                configured(named ? ownServer(properties) : ApplicationsServer.connect(application), properties, name));
     }
 
     /** Whether the application has a Redis, of whichever client. */
@@ -69,14 +65,14 @@ final class RedisSharedStore implements SharedStore {
         return ClassUtils.isPresent(FACTORY, application.getClassLoader()) && ApplicationsServer.isIn(application);
     }
 
-    private static Supplier<RedisStore> ownServer(RateLimitProperties.Redis properties) {
+    private static RedisStore ownServer(RateLimitProperties.Redis properties) {
         String uri = properties.uri();
         String[] nodes = PropertyChecks.orNone(properties.clusterUris()).toArray(String[]::new);
         PropertyChecks.check(
                 uri == null || nodes.length == 0,
                 "reactor-ratelimit.redis.cluster-uris",
                 "is instead of reactor-ratelimit.redis.uri: choose one");
-        return () -> uri == null
+        return uri == null
                 ? PropertyChecks.of("reactor-ratelimit.redis.cluster-uris", () -> RedisStore.connectClusterAside(nodes))
                 : PropertyChecks.of("reactor-ratelimit.redis.uri", () -> RedisStore.connectAside(uri));
     }
@@ -105,14 +101,11 @@ final class RedisSharedStore implements SharedStore {
         }
 
         /** A connection factory that was stopped has another client when it starts again. Our connections are closed before it is. */
-        static Supplier<RedisStore> of(ListableBeanFactory beans) {
-            LettuceConnectionFactory factory = lettuce(beans);
-            return () -> {
-                AbstractRedisClient client = factory.getRequiredNativeClient();
-                return client instanceof RedisClusterClient cluster
-                        ? RedisStore.connectAside(cluster)
-                        : RedisStore.connectAside((RedisClient) client);
-            };
+        static RedisStore connect(ListableBeanFactory beans) {
+            AbstractRedisClient client = lettuce(beans).getRequiredNativeClient();
+            return client instanceof RedisClusterClient cluster
+                    ? RedisStore.connectAside(cluster)
+                    : RedisStore.connectAside((RedisClient) client);
         }
 
         /** The type of a bean definition may hide that it is of Lettuce, so the beans are asked. */
@@ -147,12 +140,6 @@ final class RedisSharedStore implements SharedStore {
                     case LOCAL -> FailureMode.local(Objects.requireNonNull(instances, "instances"));
                 });
         return prepaid == null ? chosen : chosen.leasing(prepaid);
-    }
-
-    @Override
-    public void reopen() {
-        store = connect.get();
-        closing = store.close().cache();
     }
 
     @Override

@@ -25,9 +25,6 @@ interface SharedStore {
     /** Closes its connections; the limiters have been closed by then. */
     Mono<Void> close();
 
-    /** Connects again after it was closed. Limiters need new stores. */
-    void reopen();
-
     /**
      * How a store is.
      *

@@ -41,9 +41,6 @@ class RouteLimitsTest {
         public Mono<Void> close() {
             return Mono.empty();
         }
-
-        @Override
-        public void reopen() {}
     };
 
     private LimiterState changeable(LimiterState state) {
