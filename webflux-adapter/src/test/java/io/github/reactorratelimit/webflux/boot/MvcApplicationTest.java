@@ -2,6 +2,9 @@ package io.github.reactorratelimit.webflux.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.github.reactorratelimit.TokenBucket;
+import io.github.reactorratelimit.webflux.RateLimitRule;
+import io.github.reactorratelimit.webflux.RateLimited;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,12 +23,16 @@ import org.springframework.boot.web.server.servlet.ServletWebServerFactory;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.stereotype.Controller;
+import reactor.core.publisher.Mono;
 
 /**
  * An application with servlets and without WebFlux on its class path, as Boot starts it: nothing of ours would see its requests. Spring MVC itself is not
  * there, and no server listens: it is what keeps the application from starting that matters.
  */
 class MvcApplicationTest {
+
+    private static final String STARTED = "AnnotationConfigServletWebServerApplicationContext";
 
     private static final Path SERVLETS =
             Path.of(System.getProperty("basedir", "")).toAbsolutePath().resolve("target/servlets");
@@ -38,25 +45,39 @@ class MvcApplicationTest {
         String limit = "--reactor-ratelimit.limits.some.limit=3 per minute";
         try (ConsoleLines output = ConsoleLines.read();
                 URLClassLoader servlets = new URLClassLoader(classPath(), ClassLoader.getPlatformClassLoader())) {
-            assertThat(start(servlets, limit, "--reactor-ratelimit.limits.some.key=ip"))
+            assertThat(start(servlets, Servlets.class, limit, "--reactor-ratelimit.limits.some.key=ip"))
                     .contains("reactor-ratelimit.limits", "whose requests would all pass");
             assertThat(output.text())
                     .contains("APPLICATION FAILED TO START", "Property: reactor-ratelimit.limits")
                     .contains("this one is of Spring MVC", "spring-boot-starter-webflux");
-            assertThat(start(servlets, limit, "--reactor-ratelimit.enabled=false"))
-                    .isEqualTo("AnnotationConfigServletWebServerApplicationContext");
+            assertThat(start(servlets, Servlets.class, limit, "--reactor-ratelimit.enabled=false"))
+                    .isEqualTo(STARTED);
+        }
+    }
+
+    @Test
+    void doesNotStartWithRulesOrLimitedControllers() throws IOException {
+        try (URLClassLoader servlets = new URLClassLoader(classPath(), ClassLoader.getPlatformClassLoader())) {
+            assertThat(start(servlets, Servlets.class)).isEqualTo(STARTED);
+            assertThat(start(servlets, WithRule.class))
+                    .contains("bean someRule", "is a rule for WebFlux applications", "whose requests would all pass");
+            assertThat(start(servlets, WithLimitedMethod.class))
+                    .contains("bean limitedMethod", "@RateLimited", "whose requests would all pass");
+            assertThat(start(servlets, WithLimitedType.class)).contains("bean limitedType", "@RateLimited");
+            assertThat(start(servlets, WithRule.class, "--reactor-ratelimit.enabled=false"))
+                    .isEqualTo(STARTED);
         }
     }
 
     /** Why it does not start, or the type of its context. */
-    private static String start(ClassLoader loader, String... arguments) {
+    private static String start(ClassLoader loader, Class<?> application, String... arguments) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(loader);
         try {
             return (String) loader.loadClass(Servlets.class.getName())
-                    .getMethod("start", String[].class)
-                    .invoke(null, (Object) arguments);
+                    .getMethod("start", String.class, String[].class)
+                    .invoke(null, application.getName(), arguments);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         } finally {
@@ -109,8 +130,9 @@ class MvcApplicationTest {
             };
         }
 
-        public static String start(String... arguments) {
-            SpringApplication application = new SpringApplication(Servlets.class);
+        public static String start(String configuration, String... arguments) throws ClassNotFoundException {
+            SpringApplication application =
+                    new SpringApplication(Class.forName(configuration, true, Servlets.class.getClassLoader()));
             application.setRegisterShutdownHook(false);
             try (ConfigurableApplicationContext context = application.run(arguments)) {
                 return context.getClass().getSimpleName();
@@ -123,4 +145,45 @@ class MvcApplicationTest {
             }
         }
     }
+
+    @Configuration(proxyBeanMethods = false)
+    public static class WithRule extends Servlets {
+
+        @Bean
+        RateLimitRule someRule() {
+            return RateLimitRule.named("some")
+                    .key(exchange -> Mono.just("one"))
+                    .policy(TokenBucket.perMinute(3))
+                    .build();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    public static class WithLimitedMethod extends Servlets {
+
+        @Bean
+        LimitedMethod limitedMethod() {
+            return new LimitedMethod();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    public static class WithLimitedType extends Servlets {
+
+        @Bean
+        LimitedType limitedType() {
+            return new LimitedType();
+        }
+    }
+
+    @Controller
+    static class LimitedMethod {
+
+        @RateLimited("some")
+        public void handle() {}
+    }
+
+    @Controller
+    @RateLimited("some")
+    static class LimitedType {}
 }
