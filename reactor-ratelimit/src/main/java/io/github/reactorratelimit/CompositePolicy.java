@@ -21,7 +21,7 @@ public record CompositePolicy(List<RateLimitPolicy> parts) implements RateLimitP
         for (RateLimitPolicy part : parts) {
             if (part.needsRelease()) {
                 throw new IllegalArgumentException("parts must not hold a ConcurrencyLimit, whose permits come back by"
-                        + " release; apply it with a limitRate operator of its own");
+                        + " release; apply it with a separate limitRate operator");
             }
             if (part.parts().size() > 1) {
                 throw new IllegalArgumentException("parts must not hold a composite; list its parts instead");

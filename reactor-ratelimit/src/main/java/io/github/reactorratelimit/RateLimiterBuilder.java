@@ -131,7 +131,7 @@ public final class RateLimiterBuilder {
     public RateLimiterBuilder shadow(RateLimitPolicy policy) {
         if (Objects.requireNonNull(policy, "policy").needsRelease()) {
             throw new IllegalArgumentException("a shadow cannot be a ConcurrencyLimit: it would not know when work"
-                    + " ends that the live policy denies; use a limiter of its own");
+                    + " ends that the live policy denies; use a separate limiter");
         }
         this.shadow = policy;
         return this;

@@ -9,7 +9,7 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.State;
 
-/** What all benchmarks share: each contender and each jar of the core is measured in a JVM of its own. */
+/** What all benchmarks share: each contender and each jar of the core is measured in a separate JVM. */
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(

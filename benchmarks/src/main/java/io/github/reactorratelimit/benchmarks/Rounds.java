@@ -64,7 +64,7 @@ final class Rounds {
 
     /**
      * @param baseline another jar of the core; null to measure only this build's
-     * @param forked whether each contender has a JVM of its own; tests run all of them in theirs
+     * @param forked whether each contender has a separate JVM; tests run all of them in theirs
      */
     Rounds(Form form, @Nullable Path baseline, boolean forked) {
         this.form = form;

@@ -25,7 +25,7 @@ import reactor.core.publisher.Mono;
  * }</pre>
  *
  * <p>With the default of one synchronous backup the death of one member loses no value. A request that was in flight then may be charged
- * twice. If all members that hold a value die at the same time, its key starts anew: at most one more limit is granted per loss. While a
+ * twice. If all members that hold a value die at the same time, its key starts without usage: at most one more limit is granted per loss. While a
  * network splits the cluster, each part grants the limit.
  *
  * <p>The time is the cluster's, in milliseconds. Members follow the oldest one; they differ by the time that a heartbeat takes.

@@ -136,8 +136,7 @@ public final class Algorithms {
             PolicyTraits traits = PolicyTraits.ofRate(bucket, bucket.queueCapacity() + 1, ZERO)
                     .catchingUp(!bucket.strict())
                     .notPrepaid(
-                            "a leaky bucket gives each permit a time of its own, and one that is held would leave at"
-                                    + " another");
+                            "a leaky bucket gives each permit its time, and one that is held would leave at another");
             return new Kind(
                     traits,
                     clock -> new DeficitAlgorithm(
@@ -150,8 +149,7 @@ public final class Algorithms {
         public Kind visit(WarmUp warmUp) {
             PolicyTraits traits = PolicyTraits.ofRate(
                             warmUp, warmUp.permits(), warmUp.warmUp().multipliedBy(2))
-                    .notPrepaid("a warm-up gives each permit a time of its own, and one that is held would leave at"
-                            + " another");
+                    .notPrepaid("a warm-up gives each permit its time, and one that is held would leave at another");
             return new Kind(traits, clock -> WarmUpAlgorithm.of(warmUp, clock.tick));
         }
 

@@ -53,7 +53,7 @@ final class LimiterPerCall {
             Loggers.getLogger(entry)
                     .warn("limitRate(policy) made " + MANY + " limiters within a minute at " + site
                             + ". Each call makes a"
-                            + " limiter of its own: if that is a call per request, nothing is limited. Share one: static final"
+                            + " new limiter: if that is a call per request, nothing is limited. Share one: static final"
                             + " RateLimiter LIMITER = RateLimiter.of(policy); then flux.transform(limitRate(LIMITER))");
         }
     }

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A process of its own that runs a main class of the tests and reports by the lines it prints. */
+/** A separate process that runs a main class of the tests and reports by the lines it prints. */
 public final class ChildJvm implements AutoCloseable {
 
     /** Several of them share few processors: small heaps, few threads, quick to start. */

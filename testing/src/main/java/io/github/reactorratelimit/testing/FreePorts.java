@@ -75,7 +75,7 @@ public final class FreePorts {
         }
     }
 
-    /** Whether nobody listens on the port of the loopback address. */
+    /** Whether no process listens on the port of the loopback address. */
     public static boolean isFree(int port) {
         try (ServerSocket socket = new ServerSocket()) {
             socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));

@@ -16,8 +16,8 @@ import reactor.blockhound.integration.BlockHoundIntegration;
  * in pieces: it counts its writers wrongly and spins for ever, or a connection to Sentinel never learns of the master.
  * Waiting for anything else, an answer for instance, stays forbidden to it.
  *
- * <p>Nobody else may wait for a lock, but is not thrown out of it either: that leaves a waiter in the lock's line who is gone, and whoever stands
- * behind it, in this test or a later one, is never woken. So the test fails in which it happened, when that ends.
+ * <p>Other code must not wait for a lock. It gets no error there either: the lock would keep a waiter that is gone, and the waiters
+ * behind it, in this test or a later one, would never wake up. So the test in which it happened fails when it ends.
  */
 public final class LettuceMayLock implements BlockHoundIntegration {
 
@@ -55,7 +55,7 @@ public final class LettuceMayLock implements BlockHoundIntegration {
         return Waits.FOR_NO_LOCK;
     }
 
-    /** Whether the caller of {@link ReentrantLock#lock()} is Lettuce, or a queue of its own or of one of its executors. */
+    /** Whether the caller of {@link ReentrantLock#lock()} is Lettuce, or one of its queues, or a queue of one of its executors. */
     private static boolean isLettuceOrItsQueue(Iterator<StackFrame> callers) {
         boolean inQueue = false;
         while (callers.hasNext()) {

@@ -123,7 +123,7 @@ public final class Cluster implements Topology {
                 .filter(node -> node.hasSlot(slot))
                 .findFirst()
                 .map(this::server)
-                .orElseThrow(() -> new IllegalStateException("nobody owns slot " + slot));
+                .orElseThrow(() -> new IllegalStateException("no node owns slot " + slot));
     }
 
     /** Waits until the others have given the slots of {@code old} to its replica and serve again; returns the replica. */

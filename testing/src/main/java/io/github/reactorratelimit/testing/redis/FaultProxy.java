@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A TCP proxy before a server, with the faults of a network. A fault is in force when its method returns, for open and new
- * connections, until another method is called. Everything happens on one thread of its own.
+ * connections, until another method is called. Everything happens on one separate thread.
  */
 @SuppressWarnings("FutureReturnValueIgnored") // what fails to close is closed
 public final class FaultProxy implements AutoCloseable {

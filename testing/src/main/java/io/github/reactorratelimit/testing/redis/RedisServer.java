@@ -97,7 +97,7 @@ public final class RedisServer implements AutoCloseable {
         return directory.resolve("redis.log");
     }
 
-    /** Asks the server on a connection of its own, which is closed again. */
+    /** Asks the server on a new connection, which is closed again. */
     public <T> T ask(Function<RedisCommands<String, String>, T> question) {
         return Clients.ask(uri(), question);
     }
@@ -120,7 +120,7 @@ public final class RedisServer implements AutoCloseable {
         awaitEnd(running().destroyForcibly());
     }
 
-    /** Freezes it with SIGSTOP: the kernel still accepts connections, nobody answers. */
+    /** Freezes it with SIGSTOP: the kernel still accepts connections, but none gets an answer. */
     public void pause() {
         signal("STOP");
     }

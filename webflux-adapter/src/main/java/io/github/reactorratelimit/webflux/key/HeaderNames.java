@@ -10,7 +10,7 @@ import org.springframework.web.server.ServerWebExchange;
 final class HeaderNames {
 
     private static final String ADDRESS =
-            "anybody can write it; count by the client address instead, with the proxies that you trust";
+            "every client can write it; count by the client address instead, with the proxies that you trust";
     private static final String CREDENTIALS =
             "it spells one user in many ways; count by the principal or the bearer token instead";
 
