@@ -191,7 +191,7 @@ class ConfigurationErrorsTest {
     void aHeaderThatAnybodyCanWriteIsNoKey() {
         FailureAnalysis told = WebApplication.failure(TWO_GOOD_ONES.replace("key: all", "key: header:X-Forwarded-For"));
         assertThat(told.getDescription())
-                .contains("reactor-ratelimit.limits.second.key", ".yml] - 7:", "anybody can write it");
+                .contains("reactor-ratelimit.limits.second.key", ".yml] - 7:", "every client can write it");
     }
 
     @Test
