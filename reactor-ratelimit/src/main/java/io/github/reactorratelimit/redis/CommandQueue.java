@@ -46,7 +46,7 @@ final class CommandQueue extends DrainLoop {
     static final int MAX_WAITING = 1 << 17;
 
     /** How long a command is deferred at most. */
-    private static final long FLUSH_MILLIS = 1;
+    static final long FLUSH_MILLIS = 1;
 
     private final String node;
     private final Connection connection;

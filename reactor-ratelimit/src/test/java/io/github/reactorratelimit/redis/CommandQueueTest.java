@@ -7,7 +7,6 @@ import io.github.reactorratelimit.LimiterSettings;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimitRecorder;
 import io.github.reactorratelimit.TokenBucket;
-import io.github.reactorratelimit.testing.Await;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -38,6 +37,10 @@ class CommandQueueTest {
     private final ScriptPolicy policy = ScriptPolicy.of(POLICY);
 
     private LimiterCommands limiter(String name) {
+        return limiter(name, server);
+    }
+
+    private LimiterCommands limiter(String name, FakeServer server) {
         LimiterSettings settings =
                 new LimiterSettings(name, POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
@@ -184,13 +187,21 @@ class CommandQueueTest {
 
     @Test
     void commandsOfADeliveryShareACallThatIsSentMeanwhileIfItTakesLong() {
-        ReplyExecutor.deferringFlush(() -> {
-            Counted first = send("a");
-            Counted second = send("b");
-            assertThat(first.isEnded() || second.isEnded()).isFalse();
-            Await.until("the call is sent", () -> server.sent() > 0);
-        });
-        assertThat(server.sent()).isEqualTo(1);
+        VirtualTimeScheduler.set(time);
+        try {
+            FakeServer timed = new FakeServer();
+            LimiterCommands commands = limiter("timed", timed);
+            ReplyExecutor.deferringFlush(() -> {
+                commands.send(new Counted(commands, policy, "a"));
+                commands.send(new Counted(commands, policy, "b"));
+                assertThat(timed.sent()).isZero();
+                time.advanceTimeBy(Duration.ofMillis(CommandQueue.FLUSH_MILLIS));
+                assertThat(timed.sent()).isEqualTo(1);
+            });
+            assertThat(timed.sent()).isEqualTo(1);
+        } finally {
+            VirtualTimeScheduler.reset();
+        }
     }
 
     @Test
