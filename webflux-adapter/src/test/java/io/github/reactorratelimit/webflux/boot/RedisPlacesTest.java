@@ -88,7 +88,7 @@ class RedisPlacesTest {
     void rulesOfTheApplicationLiveInTheConfiguredRedis() {
         List<String> properties = List.of(
                 "spring.application.name=rules", "reactor-ratelimit.redis.uri=redis://127.0.0.1:" + port(LIMITS));
-        String shown = "management.endpoints.web.exposure.include: ratelimits\nratelimit.redis.deadline: 30s\n";
+        String shown = "management.endpoints.web.exposure.include: ratelimits\nreactor-ratelimit.redis.deadline: 30s\n";
         try (WebApplication application = WebApplication.start(shown, properties, PlansTest.Tiers.class)) {
             application.connected();
             assertThat(application.statuses(3, "/hello", "X-Api-Key", "free-1")).containsExactly(200, 200, 429);
