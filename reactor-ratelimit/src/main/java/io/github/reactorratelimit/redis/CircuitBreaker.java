@@ -35,6 +35,9 @@ final class CircuitBreaker {
     private final long pauseNanos;
     private volatile State state = FINE;
 
+    /** When Redis last answered after the deadline; null if it never did. */
+    private volatile @Nullable Long lateNanos;
+
     /** What the last failure was; all commands of a call fail with the same error, which counts once. */
     private volatile @Nullable Throwable lastFailure;
 
@@ -57,6 +60,17 @@ final class CircuitBreaker {
 
     boolean isOpen() {
         return state.isOpen();
+    }
+
+    /** Redis answered after the deadline. */
+    void answeredLate(long nowNanos) {
+        lateNanos = nowNanos;
+    }
+
+    /** Whether commands for which nobody waits may be sent: Redis answers, in time or late. */
+    boolean answers(long nowNanos) {
+        Long late = lateNanos;
+        return !isOpen() || (late != null && nowNanos - late < 2 * pauseNanos);
     }
 
     /**
