@@ -135,7 +135,7 @@ final class LimitedKey implements ReservingKey, RetryingKey {
         long sentNanos = now();
         return permits.reserve(key, override, reserve)
                 .<Object>map(reply -> answer(reply, sentNanos))
-                .switchIfEmpty(Mono.defer(() -> queues.retrying().await(this, count, maxWaitNanos)))
+                .switchIfEmpty(Mono.fromSupplier(() -> queues.retrying().await(this, count, maxWaitNanos)))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> permits.degraded(key, override, count));
     }
 
