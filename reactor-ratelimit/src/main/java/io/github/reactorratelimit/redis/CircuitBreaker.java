@@ -86,7 +86,7 @@ final class CircuitBreaker {
     /** Redis answered; an error reply is an answer too. */
     void answered() {
         if (!state.equals(FINE) && STATE.getAndSet(this, FINE).isOpen()) {
-            log.availableAgain(node);
+            ReplyExecutor.run(() -> log.availableAgain(node));
         }
     }
 
@@ -99,7 +99,7 @@ final class CircuitBreaker {
         State before = STATE.getAndUpdate(
                 this, seen -> new State(Math.min(seen.failures() + 1, FAILURES_IN_A_ROW), nowNanos + pauseNanos));
         if (before.failures() == FAILURES_IN_A_ROW - 1) {
-            log.unavailable(node, error);
+            ReplyExecutor.run(() -> log.unavailable(node, error));
         }
     }
 }

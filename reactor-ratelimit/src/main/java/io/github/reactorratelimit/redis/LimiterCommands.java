@@ -257,7 +257,7 @@ final class LimiterCommands {
                 && !(error instanceof NewerVersionException)
                 && lastFailure != error) {
             lastFailure = error;
-            log.failed(replied);
+            ReplyExecutor.run(() -> log.failed(replied));
         }
     }
 
