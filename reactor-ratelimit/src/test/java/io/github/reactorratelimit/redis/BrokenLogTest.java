@@ -73,7 +73,9 @@ class BrokenLogTest {
     void keyOfAnErrorReplyIsIdleAfterwards() {
         send("k");
         server.replyError("ERR broken");
-        assertThat(failures).hasOnlyElementsOfType(RedisErrorReplyException.class).hasSize(1);
+        assertThat(failures)
+                .hasOnlyElementsOfType(RedisErrorReplyException.class)
+                .hasSize(1);
         assertThat(told).hasSize(1);
 
         send("k");
