@@ -51,6 +51,24 @@ final class CallReply {
         }
     }
 
+    /** The same after all deadlines have passed; the last slot first, so each is at the tail of what was reserved. */
+    void endLate() {
+        for (int index = 0; index < call.runs().size(); index++) {
+            KeyRun run = call.runs().get(index);
+            run.first().limiter.answeredLate(call.queue());
+            if (values.get(1 + VALUES_PER_KEY * index) instanceof String text && !text.isEmpty() && !isError(text)) {
+                List<CommandReply> replies = parse(run, text);
+                for (int place = replies.size() - 1; place >= 0; place--) {
+                    run.commands().get(place).end(replies.get(place));
+                }
+            }
+        }
+    }
+
+    private static boolean isError(String text) {
+        return text.charAt(0) == '-';
+    }
+
     private void tellLimiters() {
         LimiterCommands last = null;
         for (KeyRun run : call.runs()) {
@@ -72,7 +90,7 @@ final class CallReply {
                 throw new RedisReplyException("reply has neither a text nor two integers for a key");
             } else if (text.isEmpty()) {
                 run.fail(call.queue(), new CommandGroup.NotDecidedException(), ended);
-            } else if (text.charAt(0) == '-') {
+            } else if (isError(text)) {
                 run.fail(call.queue(), errorOf(text.substring(1)), ended);
             } else {
                 List<CommandReply> replies = parse(run, text);

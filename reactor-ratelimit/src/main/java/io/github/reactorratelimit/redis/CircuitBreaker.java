@@ -35,6 +35,9 @@ final class CircuitBreaker {
     private final long pauseNanos;
     private volatile State state = FINE;
 
+    /** When Redis last answered after the deadline; null if it never did. */
+    private volatile @Nullable Long lateNanos;
+
     /** What the last failure was; all commands of a call fail with the same error, which counts once. */
     private volatile @Nullable Throwable lastFailure;
 
@@ -59,6 +62,17 @@ final class CircuitBreaker {
         return state.isOpen();
     }
 
+    /** Redis answered after the deadline. */
+    void answeredLate(long nowNanos) {
+        lateNanos = nowNanos;
+    }
+
+    /** Whether commands for which nobody waits may be sent: Redis answers, in time or late. */
+    boolean answers(long nowNanos) {
+        Long late = lateNanos;
+        return !isOpen() || (late != null && nowNanos - late < 2 * pauseNanos);
+    }
+
     /**
      * Nanoseconds until the next probe; a whole pause if one may be sent now, because its reply has yet to
      * come.
@@ -72,7 +86,7 @@ final class CircuitBreaker {
     /** Redis answered; an error reply is an answer too. */
     void answered() {
         if (!state.equals(FINE) && STATE.getAndSet(this, FINE).isOpen()) {
-            log.availableAgain(node);
+            ReplyExecutor.run(() -> log.availableAgain(node));
         }
     }
 
@@ -85,7 +99,7 @@ final class CircuitBreaker {
         State before = STATE.getAndUpdate(
                 this, seen -> new State(Math.min(seen.failures() + 1, FAILURES_IN_A_ROW), nowNanos + pauseNanos));
         if (before.failures() == FAILURES_IN_A_ROW - 1) {
-            log.unavailable(node, error);
+            ReplyExecutor.run(() -> log.unavailable(node, error));
         }
     }
 }

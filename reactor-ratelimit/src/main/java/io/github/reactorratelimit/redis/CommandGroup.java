@@ -30,12 +30,16 @@ final class CommandGroup {
     private final MonoSink<List<CommandReply>> sink;
     private final List<Part> commands;
 
+    /** Where it waits, also if its hash slot moves to another node meanwhile. */
+    private final CommandQueue queue;
+
     /** Of the commands that were decided. */
     private final Deque<CommandReply> replies = new ArrayDeque<>();
 
     private CommandGroup(List<Member> members, MonoSink<List<CommandReply>> sink) {
         this.sink = sink;
         this.commands = members.stream().map(Part::new).toList();
+        this.queue = leader().limiter.queues().of(leader().name);
     }
 
     /**
@@ -72,12 +76,8 @@ final class CommandGroup {
         sink.onCancel(leader()::cancel);
         if (leader().limiter.begin(leader())) {
             commands.stream().skip(1).forEach(part -> part.limiter.beginBeside(part));
-            offer();
+            queue.offer(this);
         }
-    }
-
-    private void offer() {
-        leader().limiter.queues().of(leader().name).offer(this);
     }
 
     List<? extends PendingCommand> commands() {
@@ -115,7 +115,7 @@ final class CommandGroup {
         protected void droppedFromQueue() {
             if (leads()) {
                 commands.stream().skip(1).forEach(PendingCommand::cancel);
-                offer();
+                queue.offer(CommandGroup.this);
             }
         }
 

@@ -133,9 +133,9 @@ final class LimitedKey implements ReservingKey, RetryingKey {
         long maxWaitMicros = maxWaitNanos == LimiterState.UNBOUNDED ? Command.UNBOUNDED_MICROS : maxWaitNanos / 1_000;
         Command reserve = Command.reserve(count, maxWaitMicros, permits.instance());
         long sentNanos = now();
-        return permits.send(key, override, reserve)
+        return permits.reserve(key, override, reserve)
                 .<Object>map(reply -> answer(reply, sentNanos))
-                .switchIfEmpty(Mono.defer(() -> queues.retrying().await(this, count, maxWaitNanos)))
+                .switchIfEmpty(Mono.fromSupplier(() -> queues.retrying().await(this, count, maxWaitNanos)))
                 .onErrorResume(RedisUnavailableException.class, unavailable -> permits.degraded(key, override, count));
     }
 
@@ -290,9 +290,7 @@ final class LimitedKey implements ReservingKey, RetryingKey {
         @Override
         public void free() {
             if (!isVoid()) {
-                Command free =
-                        Command.freeSlot(permits(), baseMicros, reply.key().generation(), reply.byRefund());
-                permits.freeSlot(key, reply.policy(), free);
+                permits.freeSlot(key, reply);
             }
         }
     }

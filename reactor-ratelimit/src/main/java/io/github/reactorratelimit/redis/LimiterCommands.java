@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
@@ -98,7 +99,8 @@ final class LimiterCommands {
             return;
         }
         CommandQueue queue = queues.of(command.name);
-        if (mayCall(queue)) {
+        boolean isAwaited = command.command.op() != Command.Op.FREE_SLOT;
+        if ((!isAwaited && breaker(queue).answers(now())) || mayCall(queue)) {
             queue.offer(command);
         } else if (command.end(unavailableAMomentAgo())) {
             ReplyExecutor.deliver(command);
@@ -110,6 +112,11 @@ final class LimiterCommands {
      * undo what ran.
      */
     Mono<CommandReply> send(String key, ScriptPolicy policy, Command command) {
+        return send(key, policy, command, unused -> {});
+    }
+
+    /** @param unused receives a reply that comes after the deadline, or after the subscriber cancelled */
+    Mono<CommandReply> send(String key, ScriptPolicy policy, Command command, Consumer<CommandReply> unused) {
         return Mono.create(sink -> {
             PendingCommand sent = new PendingCommand(this, key, policy, command, null) {
 
@@ -121,6 +128,16 @@ final class LimiterCommands {
                 @Override
                 protected void failed(Throwable error) {
                     sink.error(error);
+                }
+
+                @Override
+                protected void unused(CommandReply reply) {
+                    unused.accept(reply);
+                }
+
+                @Override
+                protected void late(CommandReply reply) {
+                    unused.accept(reply);
                 }
             };
             sink.onCancel(sent::cancel);
@@ -138,6 +155,11 @@ final class LimiterCommands {
         CommandQueue queue = queues.of(keys.named(key));
         CircuitBreaker breaker = breakers.get(queue);
         return breaker != null && breaker.isOpen();
+    }
+
+    /** Whether the node of a key answers, in time or late. */
+    boolean answers(String key) {
+        return breaker(queues.of(keys.named(key))).answers(now());
     }
 
     /** Nanoseconds until the node of a key may be probed again. */
@@ -219,6 +241,11 @@ final class LimiterCommands {
         breaker(queue).answered();
     }
 
+    /** Redis answered a call after the deadlines of all its commands. */
+    void answeredLate(CommandQueue queue) {
+        breaker(queue).answeredLate(now());
+    }
+
     /** A call failed, or one of its keys. */
     void failed(CommandQueue queue, Throwable error) {
         if (error instanceof RedisUnavailableException unavailable) {
@@ -230,7 +257,7 @@ final class LimiterCommands {
                 && !(error instanceof NewerVersionException)
                 && lastFailure != error) {
             lastFailure = error;
-            log.failed(replied);
+            ReplyExecutor.run(() -> log.failed(replied));
         }
     }
 

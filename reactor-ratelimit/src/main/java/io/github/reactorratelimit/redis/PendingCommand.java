@@ -90,6 +90,12 @@ abstract class PendingCommand implements Runnable {
     protected void unused(CommandReply reply) {}
 
     /**
+     * The script ran, and the reply came after the deadline. Runs on the thread that brings the reply, or on
+     * the one that watches the deadline.
+     */
+    protected void late(CommandReply reply) {}
+
+    /**
      * The caller cancels. A command that is not in flight never will be. Any thread, any number
      * of calls.
      */
@@ -130,6 +136,8 @@ abstract class PendingCommand implements Runnable {
         if (moves(LEFT, ENDED)) {
             unused(reply);
             limiter.ended();
+        } else {
+            late(reply);
         }
         return false;
     }

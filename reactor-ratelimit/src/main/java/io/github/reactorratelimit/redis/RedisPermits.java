@@ -28,6 +28,7 @@ final class RedisPermits {
     private final LocalSpending spending;
     private final DenialCache denials;
     private final PrepaidPermits prepaid;
+    private final SlotsToFree slots;
     private final long instance = ThreadLocalRandom.current().nextLong(1, 1L << 32);
 
     /** @param owner what debits belong to */
@@ -47,6 +48,7 @@ final class RedisPermits {
         this.spending = new LocalSpending(settings, commands, LocalSpending.MAX_KEYS);
         this.denials = new DenialCache(options.denialCache() ? DenialCache.MAX_ENTRIES : 0);
         this.prepaid = new PrepaidPermits(settings, commands, owner, this::sendRefund, options.leaseTime());
+        this.slots = new SlotsToFree(settings, commands.commands(), this::sendFree);
     }
 
     long now() {
@@ -91,6 +93,20 @@ final class RedisPermits {
     private void redisAnswered() {
         if (fallback.share() != null) {
             spending.charge();
+        }
+    }
+
+    /** Reserves a slot. If the reply comes after the deadline, the slot is freed. */
+    Mono<CommandReply> reserve(String key, @Nullable RateLimitPolicy override, Command reserve) {
+        return commands.send(key, override, reserve, late -> freeLateSlot(key, late))
+                .doOnNext(reply -> redisAnswered());
+    }
+
+    /** It may be earlier than one that was reserved since. */
+    private void freeLateSlot(String key, CommandReply reserved) {
+        if (reserved.allowed()) {
+            freeSlot(key, reserved);
+            queues.freed(key);
         }
     }
 
@@ -255,12 +271,15 @@ final class RedisPermits {
     }
 
     /** Frees a slot that lies ahead. One that cannot be freed passes unused. */
-    void freeSlot(String key, ScriptPolicy reserved, Command free) {
-        commands.commands()
-                .settling(changing(key, commands.sendUnlessReplaced(reserved.policy(), key, free)))
-                .subscribe(
-                        done -> signals.publish(SignalChannel.Kind.FREED, key),
-                        lost -> count(Event.REFUND_LOST, free.permits()));
+    void freeSlot(String key, CommandReply reserved) {
+        slots.free(key, reserved);
+    }
+
+    private Mono<CommandReply> sendFree(SlotsToFree.Slot slot) {
+        String key = slot.key();
+        return commands.commands()
+                .settling(changing(key, commands.sendUnlessReplaced(slot.policy(), key, slot.free())))
+                .doOnNext(freed -> signals.publish(SignalChannel.Kind.FREED, key));
     }
 
     /**
@@ -283,6 +302,9 @@ final class RedisPermits {
 
     /** Refunds what was prepaid; completes when everything that was sent has ended. */
     Mono<Void> close() {
-        return prepaid.close().then(commands.commands().idle()).then(fallback.close());
+        return prepaid.close()
+                .then(Mono.fromRunnable(slots::close))
+                .then(commands.commands().idle())
+                .then(fallback.close());
     }
 }

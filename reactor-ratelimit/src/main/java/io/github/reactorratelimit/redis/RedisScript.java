@@ -56,12 +56,18 @@ final class RedisScript {
         static final RedisScript SCRIPT = new RedisScript(read("selftest"));
     }
 
-    /** For all commands. Reads files the first time, so not for a thread of a connection. */
+    /** Reads all files now, on this thread: later callers may be on threads that must not block. */
+    static void load() {
+        ofCommands();
+        ofSelfTest();
+    }
+
+    /** For all commands. */
     static RedisScript ofCommands() {
         return Commands.SCRIPT;
     }
 
-    /** Tries what the other one needs. Reads a file the first time, so not for a thread of a connection. */
+    /** Tries what the other one needs. */
     static RedisScript ofSelfTest() {
         return Tests.SCRIPT;
     }

@@ -44,6 +44,10 @@ public final class RedisStore implements RateLimitStore {
     private final RedisConnections connections;
     private final StoreOptions options;
 
+    static {
+        RedisScript.load();
+    }
+
     private RedisStore(RedisConnections connections, StoreOptions options) {
         this.connections = connections;
         this.options = options;

@@ -131,8 +131,8 @@ final class ReplyExecutor implements Executor {
         }
     }
 
-    /** What a subscriber throws is no reason to keep the replies of others. */
-    private static void run(Runnable delivery) {
+    /** What a subscriber or a logger throws is no reason to keep the replies of others. */
+    static void run(Runnable delivery) {
         try {
             delivery.run();
         } catch (Throwable thrown) {

@@ -53,6 +53,9 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
      */
     private long reserveAgainAt = Algorithm.UNKNOWN;
 
+    /** The waiters that wait in another queue since the policy has no slots. They count as in flight. */
+    private final Map<Waiter<ReservingKey>, WaitElsewhere> elsewhere = new HashMap<>();
+
     private int inFlight;
     private boolean refreshing;
     private boolean refreshWanted;
@@ -97,11 +100,15 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         if (sameCost != null) {
             sameCost.waiters.remove(waiter);
         }
+        WaitElsewhere wait = elsewhere.remove(waiter);
+        if (wait != null && wait.leave()) {
+            ended(waiter, waiter.permits());
+        }
     }
 
     @Override
     protected void admit(Waiter<ReservingKey> newcomer, long now) {
-        SameCostQueue sameCost = byCost.computeIfAbsent(newcomer.permits(), permits -> new SameCostQueue());
+        SameCostQueue sameCost = sameCost(newcomer.permits());
         sameCost.waiters.add(newcomer);
         if (size() > maxWaiters) {
             deny(newcomer, now, Algorithm.UNKNOWN);
@@ -182,20 +189,18 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
 
     /** The answer to a reservation, or its error. */
     private void take(ReservingKey from, @Nullable Waiter<ReservingKey> waiter, long permits, Object answer, long now) {
-        inFlight--;
-        SameCostQueue sameCost = byCost.computeIfAbsent(permits, cost -> new SameCostQueue());
-        if (waiter != null) {
-            sameCost.inFlight--;
-        }
+        ended(waiter, permits);
         if (answer instanceof ReservingKey.Slot slot) {
             if (from == key) {
-                keep(slot, sameCost);
+                keep(slot, sameCost(permits));
                 swapWanted |= waiter == null;
             } else {
                 slot.free();
             }
         } else if (waiter != null && waiter.isLinked()) {
-            if (answer instanceof Decision decision) {
+            if (answer instanceof Mono<?> other) {
+                waitElsewhere(other, from, waiter);
+            } else if (answer instanceof Decision decision) {
                 decided(waiter, decision, now);
             } else {
                 answer(waiter, answer, WaitOutcome.DENIED);
@@ -203,6 +208,30 @@ final class ReservationQueue extends KeyQueue<ReservingKey> {
         } else if (answer instanceof Decision decision) {
             key.giveBack(decision);
         }
+    }
+
+    private SameCostQueue sameCost(long permits) {
+        return byCost.computeIfAbsent(permits, cost -> new SameCostQueue());
+    }
+
+    private void ended(@Nullable Waiter<ReservingKey> waiter, long permits) {
+        inFlight--;
+        if (waiter != null) {
+            sameCost(permits).inFlight--;
+        }
+    }
+
+    private void waitElsewhere(Mono<?> other, ReservingKey from, Waiter<ReservingKey> waiter) {
+        inFlight++;
+        sameCost(waiter.permits()).inFlight++;
+        WaitElsewhere wait = new WaitElsewhere(
+                answer -> post(now -> {
+                    elsewhere.remove(waiter);
+                    take(from, waiter, waiter.permits(), answer, now);
+                }),
+                from::giveBack);
+        elsewhere.put(waiter, wait);
+        other.subscribe(wait);
     }
 
     private void keep(ReservingKey.Slot slot, SameCostQueue sameCost) {

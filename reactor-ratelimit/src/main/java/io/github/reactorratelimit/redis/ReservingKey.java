@@ -49,7 +49,8 @@ interface ReservingKey extends QueuedKey {
     /**
      * Reserves permits for the next time that is free, at most {@code maxWaitNanos} ahead. Brings a {@link
      * Slot}, or a {@link Decision} if there is none: a denial, or a grant by the fallback of a store that does
-     * not answer. One answer or one error, on any thread.
+     * not answer; or a {@link Mono} of a decision if the policy in effect has no slots: there the waiter has to
+     * wait. One answer or one error, on any thread.
      */
     Mono<?> reserve(long permits, long maxWaitNanos);
 

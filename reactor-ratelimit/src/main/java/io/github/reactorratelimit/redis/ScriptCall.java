@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One EVALSHA: commands for one key or many. It ends when the reply comes, or when the deadlines of all its
- * commands have passed; then a late reply is discarded, and what it debited stays debited.
+ * commands have passed. Then what it debited stays debited; but slots that a late reply hands out are freed.
  */
 final class ScriptCall {
 
@@ -30,6 +30,13 @@ final class ScriptCall {
     private static final int MAX_POLICIES = 64;
     private static final byte[] SERVER_TIME = {};
 
+    private static final int OPEN = 0;
+
+    /** All deadlines have passed: the reply, if it comes, is late. */
+    private static final int ABANDONED = 1;
+
+    private static final int OVER = 2;
+
     private final CommandQueue queue;
     private final CommandQueue.SlotKeys slot;
     private final boolean together;
@@ -41,12 +48,32 @@ final class ScriptCall {
 
     private final AtomicReference<@Nullable RedisUnavailableException> missed = new AtomicReference<>();
 
-    /** 1 when it is over; the thread that sets it ends the commands. */
-    private final AtomicInteger over = new AtomicInteger();
+    /** Leaves {@link #OPEN} once; the thread that does that ends the commands. */
+    private final AtomicInteger state = new AtomicInteger(OPEN);
 
     private int commands;
     private int cost;
     private volatile @Nullable Future<?> sent;
+    private volatile @Nullable Reply reply;
+
+    /** Says when it is complete. The future of an abandoned call does not: it is cancelled. */
+    private final class Reply extends NestedMultiOutput<String, String> {
+
+        private volatile boolean isComplete;
+
+        Reply() {
+            super(StringCodec.UTF8);
+        }
+
+        @Override
+        public void complete(int depth) {
+            super.complete(depth);
+            if (depth == 0) {
+                isComplete = true;
+                endLate(this);
+            }
+        }
+    }
 
     /** The commands for one key in a call, in order, under one policy. */
     static final class KeyRun {
@@ -198,12 +225,13 @@ final class ScriptCall {
     private void send(CommandType type) {
         boolean withText = type == CommandType.EVAL;
         try {
-            RedisFuture<List<Object>> future =
-                    queue.connection().dispatch(type, new NestedMultiOutput<>(StringCodec.UTF8), arguments(withText));
+            Reply output = new Reply();
+            reply = output;
+            RedisFuture<List<Object>> future = queue.connection().dispatch(type, output, arguments(withText));
             // Without a connection Lettuce refuses at once.
             boolean wasSent = !future.isDone();
             sent = future;
-            if (over.get() != 0) {
+            if (state.get() != OPEN) {
                 future.cancel(true);
             }
             future.whenComplete((values, error) -> came(withText, values, error, wasSent));
@@ -263,7 +291,7 @@ final class ScriptCall {
             return;
         }
         Throwable cause = error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
-        if (!withText && cause instanceof RedisNoScriptException && over.get() == 0) {
+        if (!withText && cause instanceof RedisNoScriptException && state.get() == OPEN) {
             // Nothing ran, and nothing else for its keys is in flight.
             send(CommandType.EVAL);
         } else {
@@ -272,7 +300,7 @@ final class ScriptCall {
     }
 
     private void succeed(List<Object> values) {
-        if (!over.compareAndSet(0, 1)) {
+        if (!state.compareAndSet(OPEN, OVER)) {
             return;
         }
         List<PendingCommand> ended = new ArrayList<>(commands);
@@ -286,7 +314,7 @@ final class ScriptCall {
     }
 
     private void fail(Throwable error) {
-        if (over.compareAndSet(0, 1)) {
+        if (state.compareAndSet(OPEN, OVER)) {
             List<PendingCommand> ended = new ArrayList<>(commands);
             endAll(error, ended);
             finish(ended);
@@ -341,7 +369,7 @@ final class ScriptCall {
      * late. Of a group only the leader has a deadline: the others end here.
      */
     private void abandon(RedisUnavailableException error) {
-        if (over.compareAndSet(0, 1)) {
+        if (state.compareAndSet(OPEN, ABANDONED)) {
             Future<?> inFlight = sent;
             if (inFlight != null) {
                 inFlight.cancel(true);
@@ -354,6 +382,18 @@ final class ScriptCall {
                 }
             }
             queue.finished(this);
+            Reply came = reply;
+            if (came != null && came.isComplete) {
+                endLate(came);
+            }
+        }
+    }
+
+    /** Lettuce reads the reply to a cancelled command that was written. */
+    private void endLate(Reply came) {
+        if (!together && !came.hasError() && state.compareAndSet(ABANDONED, OVER)) {
+            ReplyExecutor.deliver(
+                    null, () -> ReplyExecutor.deferringFlush(() -> new CallReply(this, came.get()).endLate()));
         }
     }
 }

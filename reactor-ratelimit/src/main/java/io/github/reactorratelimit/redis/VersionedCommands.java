@@ -4,6 +4,7 @@ import io.github.reactorratelimit.PermitsExceedCapacityException;
 import io.github.reactorratelimit.RateLimitPolicy;
 import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
@@ -49,7 +50,13 @@ final class VersionedCommands {
      * reserved, and the policy in effect has none: then nothing was sent.
      */
     Mono<CommandReply> send(String key, @Nullable RateLimitPolicy override, Command command) {
-        return inEffect(() -> sendOnce(key, override, command));
+        return send(key, override, command, unused -> {});
+    }
+
+    /** @param unused receives a reply that comes after the deadline, or after the subscriber cancelled */
+    Mono<CommandReply> send(
+            String key, @Nullable RateLimitPolicy override, Command command, Consumer<CommandReply> unused) {
+        return inEffect(() -> sendOnce(key, override, command, unused));
     }
 
     /**
@@ -61,11 +68,12 @@ final class VersionedCommands {
         return within(startNanos, versions.follow(version).then(send(key, override, command)));
     }
 
-    private Mono<CommandReply> sendOnce(String key, @Nullable RateLimitPolicy override, Command command) {
+    private Mono<CommandReply> sendOnce(
+            String key, @Nullable RateLimitPolicy override, Command command, Consumer<CommandReply> unused) {
         ScriptPolicy script = versions.script(override);
         check(script, command);
         boolean hasNoSlots = command.op() == Command.Op.RESERVE && !script.reserves();
-        return hasNoSlots ? Mono.empty() : commands.send(key, script, command);
+        return hasNoSlots ? Mono.empty() : commands.send(key, script, command, unused);
     }
 
     /**

@@ -125,19 +125,19 @@ final class FakeServer implements CommandQueue.Connection {
         if (call == null) {
             return false;
         }
-        if (!call.future.isDone()) {
-            List<Object> values = new ArrayList<>(List.of(NOW));
-            for (String entry : call.entries) {
-                values.add(replyTo.apply(entry));
-                values.add(0L);
-            }
-            end(call, values);
+        List<Object> values = new ArrayList<>(List.of(NOW));
+        for (String entry : call.entries) {
+            values.add(replyTo.apply(entry));
+            values.add(0L);
         }
+        end(call, values);
         return true;
     }
 
+    /** Also if it was cancelled, like Lettuce. */
     private void end(Call call, List<@Nullable Object> values) {
         write(values, call.future.getOutput());
+        call.future.getOutput().complete(0);
         over(call);
         call.future.complete();
     }

@@ -1,7 +1,13 @@
 package io.github.reactorratelimit.redis;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.github.reactorratelimit.testing.Await;
+import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.resource.EpollProvider;
+import io.lettuce.core.resource.IOUringProvider;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,8 +17,10 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The kernel probes idle connections that the store makes, so that it notices when the other end is gone. */
+@ExtendWith(RedisExtension.class)
 @EnabledOnOs(OS.LINUX) // whose kernel tells its timers
 class KeepAliveTest {
 
@@ -56,6 +64,21 @@ class KeepAliveTest {
             } finally {
                 store.close().block(PATIENCE);
             }
+        }
+    }
+
+    /** What the kernel does then is told nowhere, so only the option is looked at. */
+    @Test
+    void connectionOfTheStoreEndsIfWhatItSentIsNotAcknowledged(Standalone redis) {
+        RedisConnector.Opened opened = RedisConnector.connect(redis.uri()).block(PATIENCE);
+        try {
+            SocketOptions.TcpUserTimeoutOptions timeout =
+                    opened.connection().getOptions().getSocketOptions().getTcpUserTimeout();
+            boolean isSupported = EpollProvider.isAvailable() || IOUringProvider.isAvailable();
+            assertThat(timeout.isEnabled()).isEqualTo(isSupported);
+            assertThat(timeout.getTcpUserTimeout()).isEqualTo(Duration.ofSeconds(10));
+        } finally {
+            opened.closing().block(PATIENCE);
         }
     }
 }

@@ -31,6 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 
 /** Redis answers, but with an error: a permission is missing, or a key holds something else. */
@@ -167,8 +168,11 @@ class RedisErrorReplyTest {
         fails(limiter.acquireLease("k", 1, Duration.ZERO));
     }
 
-    @Test
-    void errorReplyAfterAnOutageEndsTheOutage() {
+    /** Of a command that the script calls, one key has the error; of the script's own call all of it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"-llen", "-evalsha"})
+    void errorReplyAfterAnOutageEndsTheOutage(String refused) {
+        acl("SETUSER", "changed", "+@all");
         try (FaultProxy proxy = FaultProxy.before(redis.uri())) {
             store = RedisStore.connect(as("changed", proxy.uri().getPort()))
                     .block(PATIENCE)
@@ -184,7 +188,7 @@ class RedisErrorReplyTest {
             for (int i = 0; i < 2 * CircuitBreaker.FAILURES_IN_A_ROW; i++) {
                 assertThat(limiter.tryAcquire("k").block(PATIENCE).degraded()).isTrue();
             }
-            acl("SETUSER", "changed", "-llen");
+            acl("SETUSER", "changed", refused);
             proxy.pass();
             Await.until("Redis answers with an error", () -> isRefused(limiter.tryAcquire("k")));
             for (int i = 0; i < MANY; i++) {
