@@ -1,6 +1,7 @@
 -- commands.lua: what the commands do with the parts of a key's policy. The head of frame.lua lists them.
 --
--- part: { policy, steps, loaded, state, log_key }: the state that was stored, and the one that the commands change
+-- part: { policy, steps, loaded, state, log_key, beyond }: the state that was stored, and the one that the commands change; what is kept
+-- beside it for another policy (level.lua)
 
 -- The most that a step says of any part.
 local function most_of(parts, step, at, permits)
@@ -91,6 +92,7 @@ local function forget(parts)
   for i = 1, #parts do
     local part = parts[i]
     part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
+    part.beyond = nil
   end
 end
 
@@ -222,7 +224,7 @@ function commands.p(parts, _, argument, op)
     return
   end
   for _, other in ipairs(states_of_others()) do
-    other.state = string.gsub(other.state, ' slots .*', '')
+    other.state = string.gsub(other.state, ' slots [%d%s|:-]*', '')
   end
   local part = parts[1]
   local reserved = part.state.reserved

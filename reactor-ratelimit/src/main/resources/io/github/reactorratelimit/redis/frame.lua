@@ -107,7 +107,9 @@ local function load_parts(policies_of_parts)
       -- Of a policy before, whose slots were void when it became one of several parts.
       loaded.reserved = nil
     end
-    parts[i] = { policy = policy, steps = steps, loaded = loaded, state = steps.rebase(policy, loaded, now), log_key = log_key }
+    local state = steps.rebase(policy, loaded, now)
+    local beyond = steps.beyond and steps.beyond(policy, loaded, now)
+    parts[i] = { policy = policy, steps = steps, loaded = loaded, state = state, beyond = beyond, log_key = log_key }
   end
   return parts, seen
 end
@@ -277,7 +279,7 @@ local function save()
     local policy, state = part.policy, part.state
     texts[i] = policy.form
     if state ~= policy.fresh then
-      local ticks = part.steps.reset(policy, state, now)
+      local ticks = math.max(part.steps.reset(policy, state, now), part.beyond and part.beyond.at - now or 0)
       recovers = math.max(recovers, ticks)
       texts[i] = policy.form .. (part.steps.encode or encode)(policy, state, ttl_millis(ticks), part)
       texts[i] = #others > 0 and texts[i] .. '@' .. text(now + ticks) or texts[i]

@@ -118,6 +118,42 @@ class TwoPoliciesTest {
     }
 
     @Test
+    void bucketThatRecoversSoonKeepsTheUsageOfOneThatDoesNot() {
+        TokenBucket soon = TokenBucket.of(10, ofMillis(50));
+        RateLimiter before = process(TokenBucket.of(10, ofHours(2)));
+        RateLimiter after = process(soon);
+        RateLimiter withPart = process(Policies.all(soon, window(5)));
+
+        assertThat(allowedInTurn(20, before)).isEqualTo(10);
+        assertThat(take(after, 1)).isFalse();
+        Await.until("the newer policy recovers in its own time", () -> take(after, 10));
+        assertThat(take(before, 1)).isFalse();
+        Await.until("also with a part more", () -> take(withPart, 5));
+        Await.until("and again", () -> take(after, 10));
+        assertThat(take(before, 1)).isFalse();
+        assertThat(timeToLive()).isGreaterThan(7_000_000);
+
+        before.reset(KEY).block(PATIENCE);
+        assertThat(take(before, 10)).isTrue();
+    }
+
+    static Stream<Arguments> ratesOfOneAlgorithm() {
+        return Stream.of(
+                arguments(TokenBucket.of(10, ofHours(2)), TokenBucket.of(10, ofHours(1)), 20),
+                arguments(TokenBucket.of(10, ofDays(20)), TokenBucket.of(10, ofHours(1)), 20),
+                arguments(TokenBucket.of(10, ofHours(2)), TokenBucket.of(100, ofHours(2)), 110),
+                arguments(new LeakyBucket(1, ofDays(20), 5), new LeakyBucket(1, ofHours(1), 5), 2),
+                arguments(window(10), FixedWindow.of(10, ofHours(2)).fromFirstRequest(), 20),
+                arguments(SlidingWindowLog.of(10, ofDays(3)), SlidingWindowLog.of(10, ofHours(2)), 20));
+    }
+
+    @ParameterizedTest
+    @MethodSource("ratesOfOneAlgorithm")
+    void eachPolicyOfOneAlgorithmKeepsItsBound(RateLimitPolicy one, RateLimitPolicy other, int most) {
+        assertThat(allowedInTurn(240, process(one), process(other))).isBetween(1L, (long) most);
+    }
+
+    @Test
     void partThatARolloutAddsKeepsWhatItCounted() {
         RateLimiter before = process(TokenBucket.of(10, ofHours(2)));
         RateLimiter after = process(Policies.all(TokenBucket.of(10, ofHours(2)), window(3)));
