@@ -48,6 +48,11 @@ public abstract class RateLimiterContract {
         return true;
     }
 
+    /** Whether a refund of what was debited before a reset changes nothing. */
+    protected boolean refusesRefundsFromBeforeAReset() {
+        return true;
+    }
+
     final RateLimiter limiter(RateLimitPolicy policy) {
         assumeTrue(holds(policy), () -> "the store refuses " + policy);
         RateLimiter limiter = RateLimiter.builder(policy)
@@ -156,6 +161,21 @@ public abstract class RateLimiterContract {
         now(limiter.tryAcquire(key, LIMIT));
         limiter.reset(key).block(PATIENCE);
         assertThat(now(limiter.tryAcquire(key, LIMIT)).allowed()).isTrue();
+    }
+
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void debitFromBeforeTheResetIsNotRefunded(RateLimitPolicy policy) {
+        assumeTrue(refusesRefundsFromBeforeAReset(), "the store says so");
+        RateLimiter limiter = limiter(policy);
+        Decision before = now(limiter.tryAcquire(key, LIMIT));
+        limiter.reset(key).block(PATIENCE);
+        Decision after = now(limiter.tryAcquire(key, LIMIT));
+        assertThat(after.allowed()).isTrue();
+        limiter.refund(before).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isZero();
+        limiter.refund(after).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isGreaterThanOrEqualTo(LIMIT - 1);
     }
 
     @ParameterizedTest

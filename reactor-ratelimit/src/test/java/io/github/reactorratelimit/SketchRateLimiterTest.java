@@ -46,6 +46,19 @@ class SketchRateLimiterTest extends FullRateLimiterContract {
         assertThat(decision.retryAfter().orElseThrow()).isLessThan(ofHours(9));
     }
 
+    /** What a reset has not forgotten, a refund gives back. */
+    @Override
+    @ParameterizedTest
+    @MethodSource("policiesOfFive")
+    void debitFromBeforeTheResetIsNotRefunded(RateLimitPolicy policy) {
+        RateLimiter limiter = limiter(policy);
+        Decision before = now(limiter.tryAcquire(key, 5));
+        limiter.reset(key).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isZero();
+        limiter.refund(before).block(PATIENCE);
+        assertThat(now(limiter.peek(key)).remaining()).isGreaterThanOrEqualTo(4);
+    }
+
     static Stream<RateLimitPolicy> refusedPolicies() {
         return Stream.of(
                 TokenBucket.perSecond(5).stepwise(),

@@ -1,6 +1,7 @@
 -- commands.lua: what the commands do with the parts of a key's policy. The head of frame.lua lists them.
 --
--- part: { policy, steps, loaded, state, log_key }: the state that was stored, and the one that the commands change
+-- part: { policy, steps, loaded, state, log_key, beyond }: the state that was stored, and the one that the commands change; what is kept
+-- beside it for another policy (level.lua)
 
 -- The most that a step says of any part.
 local function most_of(parts, step, at, permits)
@@ -91,7 +92,37 @@ local function forget(parts)
   for i = 1, #parts do
     local part = parts[i]
     part.state = part.steps.rebase(part.policy, part.policy.fresh, now)
+    part.beyond = nil
   end
+end
+
+-- The states that the value holds of other policies.
+local function states_of_others()
+  local others = {}
+  for _, stored in ipairs(key.stored_states) do
+    if stored.place > (key.forms[stored.form] or 0) then
+      others[#others + 1] = stored
+    end
+  end
+  return others
+end
+
+-- The same as they are to be stored, for the processes that decide by them, and the ticks until all have recovered. While a value holds
+-- the states of one policy, only its time to live says when that is.
+local function kept_of_others()
+  local texts, longest = {}, 0
+  for i, other in ipairs(states_of_others()) do
+    texts[i] = other.form
+    if other.state ~= '' then
+      local left = not other.recovered and run('PTTL', key.name)
+      local recovered = other.recovered or now + 1000 * (left < 0 and MAX_TTL_MILLIS or left)
+      if recovered > now then
+        longest = math.max(longest, recovered - now)
+        texts[i] = other.form .. other.state .. '@' .. text(recovered)
+      end
+    end
+  end
+  return longest > 0 and texts or {}, longest
 end
 
 -- By op, what a command does: (parts, permits, argument, op) -> how the key reads then, and whether it is allowed; nil if as for 0 permits.
@@ -117,13 +148,16 @@ function commands.c(parts, permits)
 end
 
 -- Each part as far as it goes; how many permits are lost, of the part that lost most. What was carried over to another policy is
--- lost, and the caller may have named the former one: then its reading of the states must not be written.
+-- lost, and the caller may have named the former one: then its reading of the states must not be written. What was reset is back.
 function commands.b(parts, permits, argument)
   local debited_at = tonumber(argument)
   if debited_at <= key.carried then
     return read(0, permits)
   end
   key.touched = true
+  if debited_at <= key.reset then
+    return read(0)
+  end
   return read(0, step_all(parts, 'refund', debited_at, permits))
 end
 
@@ -152,7 +186,7 @@ function commands.r(parts, permits, argument)
 end
 
 -- A slot that has passed is a debit as any other, also where the slots of its generation have all passed; unless it may be
--- of the time before a carry-over, where it became void: then nothing is written, because its policy may be the former one.
+-- of the time before a carry-over or a reset, where it became void: then nothing is written, because its policy may be the former one.
 function commands.f(parts, permits, argument)
   local part = parts[1]
   local base, generation, by_refund = match(argument, '^(%-?%d+),(%d+),([r-])$')
@@ -160,26 +194,37 @@ function commands.f(parts, permits, argument)
   local at = base + key.shift
   local current = generation_of(part)
   local is_its_state = current == generation and current ~= 0
-  local is_debit = generation == 0 or current == 0 and key.carried == NOT_PAUSED
-  if is_its_state or at <= now and at > key.carried and is_debit then
+  local void = math.max(key.carried, key.reset)
+  local is_debit = generation == 0 or current == 0 and void == NOT_PAUSED
+  if is_its_state or at <= now and at > void and is_debit then
     key.touched = true
     part.state = part.steps.free(part.policy, part.state, now, permits, base, by_refund == 'r')
   end
 end
 
+-- Also what other policies hold of the key is forgotten. As long as any of it would have mattered, no refund gives it back once more.
 function commands.x(parts)
+  local _, longest_of_others = kept_of_others()
+  local matters = math.max(most_of(parts, 'reset', now), longest_of_others)
+  if matters > 0 then
+    key.reset, key.refundable = now, math.max(key.refundable, now + matters)
+  end
   forget(parts)
+  key.stored_states = {}
   key.pause = NOT_PAUSED
 end
 
 -- Slots that lay ahead when the pause began are moved with its end, and nothing refills for them meanwhile. Those
 -- that were reserved in the pause, when none lay ahead, count on what refills until its end: if that comes earlier,
--- they are void, and who holds them reserves again.
+-- they are void, and who holds them reserves again. So are those that another policy holds.
 function commands.p(parts, _, argument, op)
   local length = math.min(tonumber(argument), MAX_TTL_MILLIS * 1000)
   local later = now + length - math.max(now, key.pause)
   if op == 'q' and later <= 0 then
     return
+  end
+  for _, other in ipairs(states_of_others()) do
+    other.state = string.gsub(other.state, ' slots [%d%s|:-]*', '')
   end
   local part = parts[1]
   local reserved = part.state.reserved

@@ -29,8 +29,9 @@
 --         RATELIMITFORMAT: it was written by a newer release. RATELIMITWINDOW: now, which follows, lies in no calendar window that was
 --         passed. RATELIMITVERSION: it is under a newer policy version, which follows. Others are those of Redis.
 --
--- A value is a format version, 1; then, if there is more to say than the states, `|pause version shift carried|`; then for each part the
--- digit of its form and its state, with `;` between. The algorithms say what a state is.
+-- A value is a format version, 1; then, if there is more to say than the states, `|pause version shift carried reset refundable|`; then for
+-- each part the digit of its form and its state, with `;` between. The algorithms say what a state is. While processes decide by several
+-- policies the states of the others follow; then each that is not fresh has `@` behind it and when its policy has recovered.
 -- All is read and computed before the first write of a key.
 
 -- How much longer than anything else matters a value is kept: the shift of slots for those who hold them; after a carry-over the
@@ -92,7 +93,8 @@ local function commands_of(entry)
   return known_entry.commands, known_entry.instance
 end
 
--- The states as their policies read them, brought to now. The n-th state of a form is that of the n-th part of that form.
+-- The states as their policies read them, brought to now, and how many there are of each form. The n-th state of a form is that of the
+-- n-th part of that form.
 local function load_parts(policies_of_parts)
   local parts, seen = {}, {}
   for i, policy in ipairs(policies_of_parts) do
@@ -105,19 +107,21 @@ local function load_parts(policies_of_parts)
       -- Of a policy before, whose slots were void when it became one of several parts.
       loaded.reserved = nil
     end
-    parts[i] = { policy = policy, steps = steps, loaded = loaded, state = steps.rebase(policy, loaded, now), log_key = log_key }
+    local state = steps.rebase(policy, loaded, now)
+    local beyond = steps.beyond and steps.beyond(policy, loaded, now)
+    parts[i] = { policy = policy, steps = steps, loaded = loaded, state = state, beyond = beyond, log_key = log_key }
   end
-  return parts
+  return parts, seen
 end
 
--- What was spent under the predecessor counts as spent under this policy, as far as the capacity of each part goes. Of a key
--- that is older than the predecessor the usage is unknown: all is spent.
+-- What was spent under the predecessor counts as spent under this policy, as far as the capacity of each part goes, unless more was
+-- spent under this one, in a state of its own. Of a key that is older than the predecessor the usage is unknown: all is spent.
 local function carry_over(is_older)
   if key.carried_over or key.policy.before == '' then
     return
   end
   key.carried_over = true
-  local before = load_parts(policies_of(key.policy.before))
+  local before, forms_before = load_parts(policies_of(key.policy.before))
   local spent = most_of(before, 'spent', now)
   local any = next(key.states) ~= nil
   for _, part in ipairs(before) do
@@ -126,9 +130,11 @@ local function carry_over(is_older)
       write('DEL', part.log_key)
     end
   end
-  forget(key.parts)
   for _, part in ipairs(key.parts) do
-    debit_up_to({ part }, is_older and any and BEYOND or spent)
+    if forms_before[part.policy.form] then
+      forget({ part })
+    end
+    debit_up_to({ part }, (is_older and any and BEYOND or spent) - part.steps.spent(part.policy, part.state, now))
   end
   key.carried = any and now or key.carried
 end
@@ -138,14 +144,18 @@ function commands.m()
 end
 
 -- What a value says beside the states; times that are NOT_PAUSED are stored as 0.
-local HEAD = { 'pause', 'version', 'shift', 'carried' }
+local HEAD = { 'pause', 'version', 'shift', 'carried', 'reset', 'refundable' }
 
 local function head_of()
-  local words = format('%.0f %.0f %.0f %.0f', math.max(0, key.pause), key.version, key.shift, math.max(0, key.carried))
-  return words == '0 0 0 0' and '' or '|' .. words .. '|'
+  local values = {}
+  for _, name in ipairs(HEAD) do
+    values[name] = key[name] ~= NOT_PAUSED and key[name] or 0
+  end
+  local words = words_of(values, HEAD)
+  return words == '0' and '' or '|' .. words .. '|'
 end
 
--- The states by form and occurrence; what else the value says goes into the key.
+-- The states by form and occurrence; what else the value says goes into the key, also the states in their order.
 local function read_value(stored)
   local states, seen = {}, {}
   if not stored then
@@ -166,18 +176,20 @@ local function read_value(stored)
     corrupt('something else than a state')
   end
   for segment in string.gmatch(rest or body, '[^;]+') do
-    local form, state = match(segment, '^(%d)(.*)$')
+    local form, state, recovered = match(segment, '^(%d)([^@]*)@?(%-?%d*)$')
     if not form then
       corrupt('something else than a state')
     end
     seen[form] = (seen[form] or 0) + 1
     states[form .. seen[form]] = state
+    key.stored_states[#key.stored_states + 1] = { form = form, place = seen[form], state = state, recovered = tonumber(recovered) }
   end
   return states
 end
 
--- Fields of a key beside those of prelude.lua: its `version`, `carried`, the time before which debits cannot be refunded because they
--- were carried over, and `head`, what the value says of these and of pause and shift.
+-- Fields of a key beside those of prelude.lua: its `version`; `carried`, the time before which debits cannot be refunded because they
+-- were carried over; `reset`, the time before which there is nothing to refund, and until when that matters, `refundable`; and `head`,
+-- what the value says of these and of pause and shift. Slots ahead and a reset come from a clock that went back if they lie in the future.
 local function load_key(i)
   local policy = policy_of(parsed[entries[i]].policy)
   key = {
@@ -190,6 +202,9 @@ local function load_key(i)
     version = 0,
     shift = 0,
     carried = NOT_PAUSED,
+    reset = NOT_PAUSED,
+    refundable = NOT_PAUSED,
+    stored_states = {},
   }
   for more = positions[i] + 1, positions[i] + parsed[entries[i]].more do
     if string.sub(KEYS[more], -5) == ':free' then
@@ -202,11 +217,17 @@ local function load_key(i)
   if key.version > policy.version then
     fail('RATELIMITVERSION', text(key.version))
   end
-  key.parts = load_parts(policy.parts)
+  local back = ticks_until(key.reset, now)
+  key.reset, key.refundable = key.reset - back, key.refundable - back
+  if key.refundable <= now then
+    key.reset, key.refundable = NOT_PAUSED, NOT_PAUSED
+  end
+  key.parts, key.forms = load_parts(policy.parts)
   if policy.version > key.version then
     local is_older = policy.version_before and key.version < policy.version_before
     key.version = policy.version
     carry_over(is_older)
+    key.stored_states = {}
   end
   key.commands, key.instance = commands_of(entries[i])
   local part = key.parts[1]
@@ -251,25 +272,30 @@ local function save()
   if not key.touched or not is_changed then
     return
   end
-  -- Ticks until nothing of the key matters.
-  local texts, longest = {}, ticks_until(key.pause, now)
+  -- Ticks until nothing of the states matters, and of the key.
+  local others, longest_of_others = kept_of_others()
+  local texts, recovers = {}, 0
   for i, part in ipairs(key.parts) do
     local policy, state = part.policy, part.state
     texts[i] = policy.form
     if state ~= policy.fresh then
-      local ticks = part.steps.reset(policy, state, now)
-      longest = math.max(longest, ticks)
+      local ticks = math.max(part.steps.reset(policy, state, now), part.beyond and part.beyond.at - now or 0)
+      recovers = math.max(recovers, ticks)
       texts[i] = policy.form .. (part.steps.encode or encode)(policy, state, ttl_millis(ticks), part)
+      texts[i] = #others > 0 and texts[i] .. '@' .. text(now + ticks) or texts[i]
     elseif part.log_key and part.loaded ~= state then
       write('DEL', part.log_key)
     end
   end
+  for _, other in ipairs(others) do
+    texts[#texts + 1] = other
+  end
+  local longest = math.max(recovers, longest_of_others, ticks_until(key.pause, now), ticks_until(key.refundable, now))
   local is_kept = key.shift ~= 0 or key.carried > now - KEPT_LONGER
-  if is_spent or key.pause > now or is_kept then
-    if head ~= '' or #texts > 1 or not key.parts[1].log_key then
-      longest = is_kept and longest + KEPT_LONGER or longest
-      write('SET', key.name, FORMAT .. head .. table.concat(texts, ';'), 'PX', text(ttl_millis(longest)))
-    end
+  local says_more = head ~= '' or #texts > 1 or not key.parts[1].log_key
+  if says_more and (is_spent or longest > 0 or is_kept) then
+    longest = is_kept and longest + KEPT_LONGER or longest
+    write('SET', key.name, FORMAT .. head .. table.concat(texts, ';'), 'PX', text(ttl_millis(longest)))
   elseif key.stored then
     write('DEL', key.name)
   end

@@ -6,6 +6,7 @@
 -- policy: the same, and  most: the most parts a key can owe    fill: ticks in which they flow back
 -- state: { at, parts }: the parts that were owed at a time, and `reserved` while slots lie ahead: reservation.lua
 -- stored: the time at which less than a tick's parts are owed and, if not 0, those parts: mostly one integer;
+--         `beyond`, the state of another policy that lies farther ahead, `of` and the terms of this one, if there is one;
 --         while slots lie ahead `slots` and `reserved` behind them. Of a state without slots that is overdrawn the time
 --         and the parts as they are, and the parameters that say what a part is: a time that lies so
 --         far ahead could not be distinguished from one of a clock that went back.
@@ -128,6 +129,20 @@ function level.refund(policy, state, now, debited_at, permits)
   return { at = now, parts = math.max(0, deficit_parts(policy, state, now) - back) }
 end
 
+-- Whether a state lies farther ahead than the policy can owe: it is of a clock that went back, or of another policy on this key.
+local function is_beyond(policy, state, now)
+  local ahead = ticks_until(state.at, now)
+  return ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts)
+end
+
+-- Such a state, for the other policy, until it has recovered.
+function level.beyond(policy, loaded, now)
+  local may_be_cut = loaded ~= policy.fresh and not loaded.reserved and loaded.parts <= policy.most
+  local is_cut = may_be_cut and is_beyond(policy, loaded, now)
+  local other = is_cut and loaded or loaded.beyond
+  return other and other.at > now and other.at - now <= MAX_TTL_MILLIS * 1000 and other or nil
+end
+
 function level.rebase(policy, state, now)
   if state.reserved then
     state = reservation.rebase(policy, state, now)
@@ -138,8 +153,7 @@ function level.rebase(policy, state, now)
   if state.parts > policy.most then
     return now < state.at and { at = now, parts = state.parts } or state
   end
-  local ahead = ticks_until(state.at, now)
-  if ahead > policy.fill or (ahead > 0 and flow_parts(policy, ahead) > policy.most - state.parts) then
+  if is_beyond(policy, state, now) then
     return { at = now, parts = policy.most }
   end
   return state
@@ -151,18 +165,29 @@ local function whole_ticks(policy, state)
   return state.at + ticks, state.parts - ticks * policy.parts_per_tick
 end
 
+-- Behind a state may be one that lies beyond its policy and the terms of that: a policy with others reads the one beyond.
 function level.decode(policy, stored)
-  local slots = find(stored, ' slots ', 1, true)
-  local state = decode(policy, slots and string.sub(stored, 1, slots - 1) or stored)
-  state.reserved = slots and reservation.decode(string.sub(stored, slots + 7))
+  local own, other, terms = match(stored, '^(.-) beyond (.-) of (.*)$')
+  if own and terms ~= level.terms(policy) then
+    own, other = other, nil
+  end
+  own = own or stored
+  local slots = find(own, ' slots ', 1, true)
+  local state = decode(policy, slots and string.sub(own, 1, slots - 1) or own)
+  state.reserved = slots and reservation.decode(string.sub(own, slots + 7))
+  state.beyond = other and integers(other, level.fields)
   return state
 end
 
-function level.encode(policy, state, ttl)
+function level.encode(policy, state, ttl, part)
+  local stored
   if state.reserved or state.parts <= policy.most then
     local at, parts = whole_ticks(policy, state)
-    local stored = encode(policy, { at = at, parts = parts })
-    return state.reserved and stored .. ' slots ' .. reservation.encode(state.reserved, ttl) or stored
+    stored = encode(policy, { at = at, parts = parts })
+    stored = state.reserved and stored .. ' slots ' .. reservation.encode(state.reserved, ttl) or stored
+  else
+    stored = encode(policy, state)
   end
-  return encode(policy, state)
+  local beyond = part.beyond and words_of(part.beyond, level.fields)
+  return beyond and stored .. ' beyond ' .. beyond .. ' of ' .. level.terms(policy) or stored
 end

@@ -18,6 +18,24 @@ final class JavaTwin<S> {
     private final Algorithm<S> algorithm;
     private S state;
 
+    private Reset reset = Reset.NONE;
+
+    /** The last reset, and until when what was spent before would have mattered. */
+    private record Reset(long at, long until) {
+
+        static final Reset NONE = new Reset(Long.MIN_VALUE, Long.MIN_VALUE);
+
+        /** In the future it is of a clock that went back. */
+        Reset seenAt(long now) {
+            Reset seen = at > now ? new Reset(now, until - (at - now)) : this;
+            return now < seen.until ? seen : NONE;
+        }
+
+        boolean covers(Command refund) {
+            return Long.parseLong(refund.argument()) <= at;
+        }
+    }
+
     private JavaTwin(RateLimitPolicy policy, Algorithm<S> algorithm) {
         this.policy = policy;
         this.algorithm = algorithm;
@@ -55,10 +73,13 @@ final class JavaTwin<S> {
     /** One call, as frame.lua works it off. */
     List<Answer> call(long now, List<Command> commands) {
         state = BackwardClock.rebase(algorithm, state, now);
+        reset = reset.seenAt(now);
         List<Answer> answers = new ArrayList<>();
         for (Command command : commands) {
             answers.add(answer(now, command));
         }
+        // A time of 0 is stored as none.
+        reset = reset.at == 0 || reset.until == 0 ? Reset.NONE : reset;
         return answers;
     }
 
@@ -71,14 +92,24 @@ final class JavaTwin<S> {
             case ACQUIRE -> take(now, command.permits());
             case ACQUIRE_UP_TO -> takeUpTo(now, command.permits());
             case PEEK -> read(now, command.permits());
-            case REFUND ->
-                then(now, algorithm.refund(state, now, Long.parseLong(command.argument()), command.permits()));
+            case REFUND -> {
+                long debitedAt = Long.parseLong(command.argument());
+                yield reset.covers(command)
+                        ? then(now, state)
+                        : then(now, algorithm.refund(state, now, debitedAt, command.permits()));
+            }
             case CHARGE_REMAINING -> {
                 long charged = Math.min(command.permits(), algorithm.remaining(state, now));
                 yield then(now, charged == 0 ? state : algorithm.debit(state, now, charged));
             }
             case CHARGE -> overdraw(now, command.permits(), Long.parseLong(command.argument()));
-            case RESET -> then(now, BackwardClock.rebase(algorithm, algorithm.fresh(), now));
+            case RESET -> {
+                long resetTicks = algorithm.read(state, now, 0).resetTicks();
+                if (resetTicks > 0) {
+                    reset = new Reset(now, Math.max(reset.until, now + resetTicks));
+                }
+                yield then(now, BackwardClock.rebase(algorithm, algorithm.fresh(), now));
+            }
             default -> throw new IllegalArgumentException("no twin of " + command.op());
         };
     }

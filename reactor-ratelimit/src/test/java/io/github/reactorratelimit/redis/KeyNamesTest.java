@@ -7,6 +7,7 @@ import io.github.reactorratelimit.FixedWindow;
 import io.github.reactorratelimit.Policies;
 import io.github.reactorratelimit.RateLimitPolicy;
 import io.github.reactorratelimit.RateLimiter;
+import io.github.reactorratelimit.SlidingWindowLog;
 import io.github.reactorratelimit.testing.Seeds;
 import io.github.reactorratelimit.testing.redis.RedisExtension;
 import io.github.reactorratelimit.testing.redis.Standalone;
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Flux;
 
 /** Each prefix, hash tag, limiter and key has permits of its own, whatever characters they hold. */
@@ -34,13 +36,15 @@ class KeyNamesTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** Two parts with the same algorithm: their Redis keys differ by the part only. */
+    /** Its state lies in three Redis keys: the value and two logs. */
     private static final RateLimitPolicy ONCE = Policies.all(
             FixedWindow.of(1, Duration.ofDays(300)).fromFirstRequest(),
-            FixedWindow.of(1, Duration.ofDays(200)).fromFirstRequest());
+            SlidingWindowLog.of(1, Duration.ofDays(200)),
+            SlidingWindowLog.of(1, Duration.ofDays(300)));
 
-    private static final List<String> PIECES =
-            List.of("a", "b", ":", "::", "{", "}", "{a}", "%", "%003A", "003A", "%007B", "w", "w2", "?", "\uD800", "ä");
+    private static final List<String> PIECES = List.of(
+            "a", "b", ":", "::", "{", "}", "{a}", "%", "%003A", "003A", "%007B", ":log", ":log2", ":value", "?",
+            "\uD800", "ä");
 
     private final StatefulRedisConnection<String, String> connection;
     private final String unique = "names-" + UUID.randomUUID();
@@ -77,6 +81,19 @@ class KeyNamesTest {
                         .block(PATIENCE)
                         .allowed())
                 .isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {":log", ":log2", ":free", ":leases", ":value", ":value:log", "}:log"})
+    void keyThatIsNamedLikeMoreOfAnotherSharesNothingWithIt(String ending) {
+        for (RedisStore store : stores()) {
+            RateLimiter limiter = limiter(store, "a");
+            for (String key : List.of("k", "k" + ending, "k" + ending + ending)) {
+                assertThat(limiter.tryAcquire(key).block(PATIENCE).allowed())
+                        .as("%s in %s", key, store)
+                        .isTrue();
+            }
+        }
     }
 
     @Test

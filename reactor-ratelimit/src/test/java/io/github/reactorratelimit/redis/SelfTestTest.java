@@ -49,7 +49,7 @@ class SelfTestTest {
 
     /** What docs/redis.md says a user needs. */
     private static final String PERMISSIONS =
-            "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +mget +set +del +pexpire +llen +lrange +rpush +ltrim"
+            "~ratelimit:* &ratelimit:* +evalsha +eval +time +get +mget +set +del +pexpire +pttl +llen +lrange +rpush +ltrim"
                     + " +exists +zadd +zcard +zcount +zscore +zrangebyscore +zrevrange +zrem +publish"
                     + " +subscribe +unsubscribe +info";
 

@@ -145,12 +145,37 @@ class StoredValueTest {
 
     @ParameterizedTest
     @EnumSource
-    void resetDeletesTheKey(Kind kind) {
+    void resetLeavesItsTimeAsLongAsWhatWasSpentWouldMatter(Kind kind) {
         ask(NOW, kind.policy, Command.acquire(1));
 
         assertThat(ask(NOW, kind.policy, Command.reset()).resetMicros()).isZero();
 
-        assertThat(redis.exists(keyOf(kind.policy))).isZero();
+        assertThat(redis.get(key)).matches("1\\|0 0 0 0 " + NOW + " \\d{16}\\|\\d");
+        assertThat(redis.pttl(key)).isBetween(kind.ttlMillis - 60_000, kind.ttlMillis + 1);
+        assertThat(redis.exists(key + ":log")).isZero();
+        ask(NOW + 2 * HOUR, kind.policy, Command.acquire(1));
+        assertThat(stored(keyOf(kind.policy))).doesNotContain("|");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void resetOfAKeyOfWhichNothingWasSpentWritesNothing(Kind kind) {
+        ask(NOW, kind.policy, Command.reset());
+
+        assertThat(redis.exists(key, keyOf(kind.policy))).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void pauseThatIsEndedLeavesNothingBehind(Kind kind) {
+        ask(NOW, kind.policy, Command.acquire(1));
+        ask(NOW, kind.policy, Command.pause(HOUR));
+        assertThat(ask(NOW + 1, kind.policy, Command.peek(1)).allowed()).isFalse();
+
+        ask(NOW + 1, kind.policy, Command.pause(0));
+
+        assertThat(ask(NOW + HOUR / 2, kind.policy, Command.peek(1)).allowed()).isTrue();
+        assertThat(stored(keyOf(kind.policy))).isEqualTo(kind.stored);
     }
 
     @ParameterizedTest
@@ -314,6 +339,7 @@ class StoredValueTest {
         assertThat(ask(NOW, window, Command.acquire(1)).remaining()).isZero();
         assertThat(ask(NOW, window, Command.refund(1, NOW)).remaining()).isEqualTo(1);
 
+        redis.del(key);
         RateLimitPolicy awkward = new TokenBucket(9_007_190_000L, 999_983, Duration.ofSeconds(1));
         ScriptPolicy bucket = ScriptPolicy.of(awkward);
         Command all = Command.acquire(awkward.capacity());
@@ -334,6 +360,7 @@ class StoredValueTest {
     @Test
     void bytesOfAKeyArePrinted() {
         for (Kind kind : Kind.values()) {
+            redis.del(key);
             ask(NOW, kind.policy, Command.acquire(1));
             Long bytes = redis.memoryUsage(keyOf(kind.policy));
             System.out.printf("MEMORY USAGE %s: %d bytes, %d of them the key%n", kind, bytes, key.length() + 3);
