@@ -32,7 +32,7 @@ class BrokenLogTest {
 
     private LimiterCommands limiter() {
         LimiterSettings settings =
-                new LimiterSettings("one", POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10);
+                new LimiterSettings("one", POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
         StoreOptions options = StoreOptions.DEFAULT.withDeadline(DEADLINE);
         FailureLog log = new FailureLog(settings, options, false) {
 

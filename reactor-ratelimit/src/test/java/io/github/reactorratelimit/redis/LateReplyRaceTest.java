@@ -37,7 +37,7 @@ class LateReplyRaceTest {
 
         private LimiterCommands limiter(Duration deadline) {
             LimiterSettings settings =
-                    new LimiterSettings("one", POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10);
+                    new LimiterSettings("one", POLICY, time, Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
             StoreOptions options = StoreOptions.DEFAULT.withDeadline(deadline);
             return new LimiterCommands(
                     server.queues(),

@@ -28,7 +28,7 @@ class MovedGroupTest {
     private LimiterCommands limiter() {
         CommandQueues queues = new CommandQueues(server, slot -> node.get(), () -> {});
         LimiterSettings settings = new LimiterSettings(
-                "one", POLICY, VirtualTimeScheduler.create(), Schedulers.parallel(), RateLimitRecorder.NOOP, 10);
+                "one", POLICY, VirtualTimeScheduler.create(), Schedulers.parallel(), RateLimitRecorder.NOOP, 10, true);
         StoreOptions options = StoreOptions.DEFAULT;
         return new LimiterCommands(
                 queues, new RedisKeys("p", "one", "slot"), settings, options, new FailureLog(settings, options, true));
