@@ -96,12 +96,19 @@ local function forget(parts)
   end
 end
 
--- The states that the value holds of other policies.
+-- The states that the value holds of other policies: those that no part has read.
 local function states_of_others()
-  local others = {}
-  for _, stored in ipairs(key.stored_states) do
-    if stored.place > (key.forms[stored.form] or 0) then
-      others[#others + 1] = stored
+  if key.others then
+    return key.others
+  end
+  local others, seen = {}, {}
+  key.others = others
+  if key.stored_states > key.read_states then
+    for form, state, recovered in string.gmatch(key.body, '(%d)([^;@]*)@?([^;]*);?') do
+      seen[form] = (seen[form] or 0) + 1
+      if seen[form] > (key.forms[form] or 0) then
+        others[#others + 1] = { form = form, state = state, recovered = tonumber(recovered) }
+      end
     end
   end
   return others
@@ -110,8 +117,9 @@ end
 -- The same as they are to be stored, for the processes that decide by them, and the ticks until all have recovered. While a value holds
 -- the states of one policy, only its time to live says when that is.
 local function kept_of_others()
-  local texts, longest = {}, 0
-  for i, other in ipairs(states_of_others()) do
+  local others, texts, longest = states_of_others(), {}, 0
+  for i = 1, #others do
+    local other = others[i]
     texts[i] = other.form
     if other.state ~= '' then
       local left = not other.recovered and run('PTTL', key.name)
@@ -210,7 +218,7 @@ function commands.x(parts)
     key.reset, key.refundable = now, math.max(key.refundable, now + matters)
   end
   forget(parts)
-  key.stored_states = {}
+  key.others = {}
   key.pause = NOT_PAUSED
 end
 

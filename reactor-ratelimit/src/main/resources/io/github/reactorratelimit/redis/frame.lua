@@ -93,15 +93,17 @@ local function commands_of(entry)
   return known_entry.commands, known_entry.instance
 end
 
--- The states as their policies read them, brought to now, and how many there are of each form. The n-th state of a form is that of the
--- n-th part of that form.
+-- The states as their policies read them, brought to now; how many parts there are of each form, and how many states the value has of
+-- them. The n-th state of a form is that of the n-th part of that form.
 local function load_parts(policies_of_parts)
-  local parts, seen = {}, {}
+  local parts, seen, found = {}, {}, 0
   for i, policy in ipairs(policies_of_parts) do
     local steps, form = policy.steps, policy.form
     seen[form] = (seen[form] or 0) + 1
     local log_key = steps.has_log and key.logs[seen[form]]
-    local stored = log_key or key.states[form .. seen[form]] or ''
+    local state_read = key.states[form .. seen[form]]
+    local stored = log_key or state_read or ''
+    found = found + (state_read and 1 or 0)
     local loaded = stored ~= '' and (steps.decode or decode)(policy, stored) or policy.fresh
     if #policies_of_parts > 1 then
       -- Of a policy before, whose slots were void when it became one of several parts.
@@ -111,7 +113,7 @@ local function load_parts(policies_of_parts)
     local beyond = steps.beyond and steps.beyond(policy, loaded, now)
     parts[i] = { policy = policy, steps = steps, loaded = loaded, state = state, beyond = beyond, log_key = log_key }
   end
-  return parts, seen
+  return parts, seen, found
 end
 
 -- What was spent under the predecessor counts as spent under this policy, as far as the capacity of each part goes, unless more was
@@ -147,6 +149,9 @@ end
 local HEAD = { 'pause', 'version', 'shift', 'carried', 'reset', 'refundable' }
 
 local function head_of()
+  if key.pause == NOT_PAUSED and key.version == 0 and key.shift == 0 and key.carried == NOT_PAUSED and key.reset == NOT_PAUSED then
+    return ''
+  end
   local values = {}
   for _, name in ipairs(HEAD) do
     values[name] = key[name] ~= NOT_PAUSED and key[name] or 0
@@ -155,7 +160,7 @@ local function head_of()
   return words == '0' and '' or '|' .. words .. '|'
 end
 
--- The states by form and occurrence; what else the value says goes into the key, also the states in their order.
+-- The states by form and occurrence; what else the value says goes into the key, also how many states there are.
 local function read_value(stored)
   local states, seen = {}, {}
   if not stored then
@@ -175,14 +180,15 @@ local function read_value(stored)
   elseif body == '' then
     corrupt('something else than a state')
   end
-  for segment in string.gmatch(rest or body, '[^;]+') do
-    local form, state, recovered = match(segment, '^(%d)([^@]*)@?(%-?%d*)$')
+  key.body = rest or body
+  for segment in string.gmatch(key.body, '[^;]+') do
+    local form, state = match(segment, '^(%d)([^@]*)')
     if not form then
       corrupt('something else than a state')
     end
     seen[form] = (seen[form] or 0) + 1
     states[form .. seen[form]] = state
-    key.stored_states[#key.stored_states + 1] = { form = form, place = seen[form], state = state, recovered = tonumber(recovered) }
+    key.stored_states = key.stored_states + 1
   end
   return states
 end
@@ -204,7 +210,7 @@ local function load_key(i)
     carried = NOT_PAUSED,
     reset = NOT_PAUSED,
     refundable = NOT_PAUSED,
-    stored_states = {},
+    stored_states = 0,
   }
   for more = positions[i] + 1, positions[i] + parsed[entries[i]].more do
     if string.sub(KEYS[more], -5) == ':free' then
@@ -222,12 +228,12 @@ local function load_key(i)
   if key.refundable <= now then
     key.reset, key.refundable = NOT_PAUSED, NOT_PAUSED
   end
-  key.parts, key.forms = load_parts(policy.parts)
+  key.parts, key.forms, key.read_states = load_parts(policy.parts)
   if policy.version > key.version then
     local is_older = policy.version_before and key.version < policy.version_before
     key.version = policy.version
     carry_over(is_older)
-    key.stored_states = {}
+    key.others = {}
   end
   key.commands, key.instance = commands_of(entries[i])
   local part = key.parts[1]
@@ -287,8 +293,8 @@ local function save()
       write('DEL', part.log_key)
     end
   end
-  for _, other in ipairs(others) do
-    texts[#texts + 1] = other
+  for i = 1, #others do
+    texts[#texts + 1] = others[i]
   end
   local longest = math.max(recovers, longest_of_others, ticks_until(key.pause, now), ticks_until(key.refundable, now))
   local is_kept = key.shift ~= 0 or key.carried > now - KEPT_LONGER
