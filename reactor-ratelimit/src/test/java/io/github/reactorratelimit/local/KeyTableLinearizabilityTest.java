@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
  *
  * <p>Some seconds; the long form, {@code -Pfull}, takes minutes.
  */
+@Tag("lincheck")
 @Tag("slow")
 class KeyTableLinearizabilityTest {
 

@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Lincheck finds no interleaving of {@link QueueModel} that loses a permit or forgets a waiter, and finds one for each planted fault. Each
  * run has its own process, because Lincheck changes the classes that it loads.
  */
+@Tag("lincheck")
 class QueueModelCheckTest {
 
     private static final boolean FULL = Boolean.getBoolean("ratelimit.tests.full");
