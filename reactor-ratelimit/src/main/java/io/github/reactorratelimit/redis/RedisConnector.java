@@ -240,7 +240,8 @@ final class RedisConnector {
                         .shutdown(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS)
                         .addListener(end -> ended.success()))
                 .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
-        return Flux.concatDelayError(ofClient, ofResources).then();
+        // concatDelayError would do, but it reports an error as dropped when it is cancelled at its end.
+        return ofClient.onErrorResume(failed -> ofResources.then(Mono.error(failed))).then(ofResources);
     }
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */

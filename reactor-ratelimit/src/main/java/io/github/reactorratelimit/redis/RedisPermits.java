@@ -136,13 +136,14 @@ final class RedisPermits {
     @Nullable
     Decision decided(
             String key, @Nullable RateLimitPolicy override, CommandReply reply, long generation, long sentNanos) {
+        // Before a batch is requested: what remains in Redis still counts the permits of that batch.
+        long left = prepaid.left(key, reply.policy());
         learn(key, override, reply, generation, sentNanos);
         long permits = reply.command().permits();
         Decision spent = reply.allowed() ? null : prepaid.spend(key, reply.policy(), permits);
         if (spent != null) {
             return spent;
         }
-        long left = prepaid.left(key, reply.policy());
         boolean mayBeEnough = left > 0 && !reply.allowed() && left + reply.remaining() >= permits;
         return mayBeEnough ? null : reply.toDecision(owner, key, left);
     }
