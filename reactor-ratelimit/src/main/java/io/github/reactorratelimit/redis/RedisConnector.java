@@ -241,7 +241,8 @@ final class RedisConnector {
                         .addListener(end -> ended.success()))
                 .timeout(PATIENCE_WITH_SHUTDOWN, Mono.empty());
         // concatDelayError would do, but it reports an error as dropped when it is cancelled at its end.
-        return ofClient.onErrorResume(failed -> ofResources.then(Mono.error(failed))).then(ofResources);
+        return ofClient.onErrorResume(failed -> ofResources.then(Mono.error(failed)))
+                .then(ofResources);
     }
 
     /** On a thread that may run the user's code; what was opened in vain is closed. */
