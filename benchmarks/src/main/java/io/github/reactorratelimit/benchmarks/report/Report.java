@@ -54,7 +54,9 @@ public final class Report {
                 # Benchmark results
 
                 The module `benchmarks` writes this page: [how to run and read it](../benchmarks.md). A value is the median of its
-                rounds. Compare only within one table: its rows come from one run.
+                rounds. Compare only within one table: its rows come from one run. This runs every group:
+
+                    mvn -q -pl benchmarks -am spring-boot:run -Dbench="quick"
 
                 """);
         for (Group group : groups) {
