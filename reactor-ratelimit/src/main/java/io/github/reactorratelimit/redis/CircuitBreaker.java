@@ -67,7 +67,7 @@ final class CircuitBreaker {
         lateNanos = nowNanos;
     }
 
-    /** Whether commands for which nobody waits may be sent: Redis answers, in time or late. */
+    /** Whether commands without a waiting caller may be sent: Redis answers, in time or late. */
     boolean answers(long nowNanos) {
         Long late = lateNanos;
         return !isOpen() || (late != null && nowNanos - late < 2 * pauseNanos);
